@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Each program here is one test of `make check`.
+
+EXTRA_DIST += tests/run.sh
+
+if HAVE_CMOCKA
+unit_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(IBVERBS_CFLAGS)
+unit_libs = lib/libwrb-core.la lib/libmemdev.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_memdev
+tests_unit_test_memdev_SOURCES = tests/unit/test_memdev.c
+tests_unit_test_memdev_CFLAGS = $(unit_cflags)
+tests_unit_test_memdev_LDADD = lib/libmemdev.la $(CMOCKA_LIBS)
+endif
+
+TESTS += $(check_PROGRAMS)
