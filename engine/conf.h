@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The engine's settings after validation; knows nothing of fio. */
+#ifndef ENGINE_CONF_H
+#define ENGINE_CONF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wrb.h"
+
+enum conf_role { ROLE_INITIATOR, ROLE_TARGET };
+enum conf_transport { TRANSPORT_RDMA, TRANSPORT_MEMORY };
+enum conf_poll { POLL_BUSY, POLL_EVENT };
+
+/* What initiators may do with a target's region. */
+enum conf_access {
+	ACCESS_READ = 1 << 0,
+	ACCESS_WRITE = 1 << 1,
+	ACCESS_RW = ACCESS_READ | ACCESS_WRITE,
+};
+
+enum conf_region_mem { REGION_MALLOC, REGION_HUGEPAGE, REGION_FILE };
+
+/* Strings are borrowed from fio's option memory, valid until cleanup. */
+struct engine_conf {
+	enum conf_role role;
+	enum conf_transport transport;
+	const char *hostname; /* initiator: the target; name or address */
+	const char *bindname; /* local name or address; NULL: any */
+	uint16_t port;
+
+	uint32_t qps; /* 1..WRB_MAX_LANES */
+	enum wrb_stripe stripe;
+	bool merge;
+	bool sort;
+	uint32_t chunk_bytes;	  /* 0: do not cut */
+	uint32_t max_chunks;	  /* 0: no bound */
+	uint32_t max_sge;	  /* 0: what is needed, see transport_attr */
+	uint32_t signal_interval; /* 0: last of each chain */
+	uint32_t inline_bytes;
+	uint32_t sq_depth;  /* 0: from iodepth and the device */
+	uint32_t rd_atomic; /* 0: what both devices grant */
+	uint32_t
+		read_depth; /* READs in a send queue; 0: as rd_atomic granted */
+	enum conf_poll poll;
+
+	uint8_t retry_count; /* 0..7 */
+	uint8_t rnr_retry;   /* 0..7, 7 is for ever */
+	uint8_t ack_timeout; /* 4.096 us * 2^n, 0..31; 0: the CM's choice */
+	uint8_t tos;
+	uint32_t connect_timeout_ms;
+	uint32_t io_timeout_ms;
+
+	uint32_t clients; /* target: ends after so many; 0: never */
+	enum conf_access access;
+	bool isolate; /* target: a PD and a registration for each client */
+	enum conf_region_mem region_mem;
+	const char *region_path; /* REGION_FILE */
+	const char *stats_file;	 /* NULL: none */
+};
+
+#endif /* ENGINE_CONF_H */

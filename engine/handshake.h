@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What initiator and target say to each other in the CM's private data: wire
+ * format with magic and version, big-endian. Pure: encodes and decodes,
+ * nothing else; every field is checked.
+ *
+ * Private data that the RDMA CM lets through on InfiniBand and RoCE: 56 bytes
+ * in a REQ, 196 in a REP, 148 in a REJ. The receiver sees the field padded
+ * with zeros, so a decoder takes longer input.
+ */
+#ifndef ENGINE_HANDSHAKE_H
+#define ENGINE_HANDSHAKE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define HANDSHAKE_VERSION 1
+#define HELLO_BYTES	  40 /* <= 56 */
+#define WELCOME_BYTES	  40 /* <= 196 */
+#define REFUSAL_BYTES	  24 /* <= 148 */
+
+/* Initiator -> target, in the REQ of each lane. */
+struct hello {
+	uint64_t client;       /* random, the same for all lanes of a client */
+	uint16_t lane;	       /* 0..nr_lanes - 1 */
+	uint16_t nr_lanes;     /* 1..WRB_MAX_LANES */
+	uint8_t need;	       /* enum conf_access */
+	uint64_t region_bytes; /* least that the job needs, at least 1 */
+};
+
+/* Target -> initiator, in the REP. */
+struct welcome {
+	uint64_t addr;
+	uint64_t bytes;
+	uint32_t rkey;
+	uint8_t access; /* enum conf_access */
+};
+
+enum refusal_reason {
+	REFUSED_MAGIC = 1,     /* not ours: no engine of this kind */
+	REFUSED_VERSION = 2,   /* value: the target's version */
+	REFUSED_LANE = 3,      /* lane out of range, or twice */
+	REFUSED_SIZE = 4,      /* value: the region's bytes */
+	REFUSED_ACCESS = 5,    /* value: enum conf_access that is allowed */
+	REFUSED_RESOURCES = 6, /* value: the errno at the target */
+	REFUSED_ENDING = 7,    /* the target is on its way out */
+};
+
+/* Target -> initiator, in the REJ. */
+struct refusal {
+	uint16_t reason;
+	uint16_t version;
+	uint64_t value;
+};
+
+void hello_encode(const struct hello *hello, uint8_t wire[HELLO_BYTES]);
+void welcome_encode(const struct welcome *w, uint8_t wire[WELCOME_BYTES]);
+void refusal_encode(const struct refusal *r, uint8_t wire[REFUSAL_BYTES]);
+
+/*
+ * 0; -EBADMSG: no magic of ours, or too short; -EPROTONOSUPPORT: another
+ * version, written to *version; -ERANGE: a field has no sensible value.
+ */
+int hello_decode(const void *wire, size_t bytes, struct hello *hello,
+		 uint16_t *version);
+int welcome_decode(const void *wire, size_t bytes, struct welcome *w,
+		   uint16_t *version);
+/* A refusal's layout is the same in every version. */
+int refusal_decode(const void *wire, size_t bytes, struct refusal *r);
+
+#endif /* ENGINE_HANDSHAKE_H */
