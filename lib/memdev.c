@@ -438,28 +438,39 @@ static cold void qp_flush_one(struct mem_qp *qp)
 	qp_fail_one(qp, qp_slot(qp, qp->exec), IBV_WC_WR_FLUSH_ERR);
 }
 
-static always_inline void qp_execute_one(struct mem_qp *qp)
+static cold enum ibv_wc_status wqe_execute_faulty(struct memdev *dev,
+						  const struct mem_wqe *wqe)
 {
-	const struct mem_wqe *wqe = qp_slot(qp, qp->exec);
-	const struct memdev_fault *fault = NULL;
+	const struct memdev_fault *fault = fault_event(dev, MEMDEV_FAIL_WR);
+
+	return fault ? (enum ibv_wc_status)fault->value : wqe_move(dev, wqe);
+}
+
+/* Executes WRs before end, up to and with the first that makes a CQE. */
+static always_inline void qp_run(struct mem_qp *qp, uint32_t end)
+{
 	struct memdev *dev = qp->dev;
+	const struct mem_wqe *wqe;
 	enum ibv_wc_status status;
+	uint32_t exec = qp->exec;
 
 	if (unlikely(qp->qp.state == IBV_QPS_ERR)) {
 		qp_flush_one(qp);
 		return;
 	}
-	if (unlikely(dev->faulty))
-		fault = fault_event(dev, MEMDEV_FAIL_WR);
-	status = unlikely(fault) ? (enum ibv_wc_status)fault->value
-				 : wqe_move(dev, wqe);
-	if (unlikely(status != IBV_WC_SUCCESS)) {
+	do {
+		wqe = qp_slot(qp, exec);
+		status = unlikely(dev->faulty) ? wqe_execute_faulty(dev, wqe)
+					       : wqe_move(dev, wqe);
+		if (unlikely(status != IBV_WC_SUCCESS))
+			break;
+		exec++;
+	} while (!(wqe->flags & IBV_SEND_SIGNALED) && exec != end);
+	dev->stats.executed += exec - qp->exec;
+	qp->exec = exec;
+	if (unlikely(status != IBV_WC_SUCCESS))
 		qp_fail_one(qp, wqe, status);
-		return;
-	}
-	dev->stats.executed++;
-	qp->exec++;
-	if (wqe->flags & IBV_SEND_SIGNALED)
+	else if (wqe->flags & IBV_SEND_SIGNALED)
 		cq_push(qp->cq, qp, wqe, IBV_WC_SUCCESS);
 }
 
@@ -493,7 +504,7 @@ static always_inline void cq_run_in_turn(struct mem_cq *cq, uint32_t want)
 			return;
 		qp_take_turn(qp);
 		do
-			qp_execute_one(qp);
+			qp_run(qp, qp->head);
 		while (qp->exec != qp->head && cq_ready(cq) < want);
 		qp_wait_turn(qp);
 	}
@@ -534,7 +545,7 @@ static cold void cq_run_at_random(struct mem_cq *cq)
 		qp = cq_pick_random(cq);
 		if (!qp)
 			return;
-		qp_execute_one(qp);
+		qp_run(qp, qp->exec + 1);
 		if (qp->exec == qp->head)
 			qp_take_turn(qp);
 	}
@@ -553,15 +564,23 @@ void memdev_freeze(struct memdev *dev, int frozen)
 
 /* -- verbs --------------------------------------------------------------- */
 
+/*
+ * Field by field: callers have just written them so, and a load of all 16
+ * bytes could not be served from the store buffer.
+ */
 static always_inline uint64_t store_sges(struct mem_wqe *wqe,
 					 const struct ibv_send_wr *wr)
 {
+	const struct ibv_sge *from = wr->sg_list;
+	const struct ibv_sge *end = from + wr->num_sge;
+	struct ibv_sge *to = wqe->payload;
 	uint64_t length = 0;
-	int i;
 
-	for (i = 0; i < wr->num_sge; i++) {
-		wqe->payload[i] = wr->sg_list[i];
-		length += wr->sg_list[i].length;
+	for (; from < end; from++, to++) {
+		to->addr = from->addr;
+		to->length = from->length;
+		to->lkey = from->lkey;
+		length += from->length;
 	}
 	return length;
 }
@@ -600,55 +619,57 @@ static always_inline int wr_check(const struct mem_qp *qp,
 		return EINVAL;
 	if (unlikely((uint32_t)wr->num_sge > qp->max_sge))
 		return EINVAL;
-	if (unlikely(qp->head - qp->tail >= qp->max_wr))
-		return ENOMEM;
 	return wr->send_flags & IBV_SEND_INLINE ? inline_check(qp, wr) : 0;
 }
 
-static always_inline int qp_take(struct mem_qp *qp,
-				 const struct ibv_send_wr *wr)
+static always_inline void wqe_fill(struct mem_wqe *wqe,
+				   const struct ibv_send_wr *wr)
 {
-	struct mem_wqe *wqe = qp_slot(qp, qp->head);
-	int err = wr_check(qp, wr);
-
-	if (unlikely(err))
-		return err;
 	wqe->wr_id = wr->wr_id;
 	wqe->remote_addr = wr->wr.rdma.remote_addr;
 	wqe->rkey = wr->wr.rdma.rkey;
 	wqe->nr_sges = wr->num_sge;
 	wqe->opcode = wr->opcode;
 	wqe->flags = wr->send_flags;
-	wqe->length = wr->send_flags & IBV_SEND_INLINE ? store_bytes(wqe, wr)
-						       : store_sges(wqe, wr);
-	qp->head++;
-	qp->cq->due += (wr->send_flags & IBV_SEND_SIGNALED) != 0 ||
-		       unlikely(qp->qp.state == IBV_QPS_ERR);
-	return 0;
+	wqe->length = unlikely(wr->send_flags & IBV_SEND_INLINE)
+			      ? store_bytes(wqe, wr)
+			      : store_sges(wqe, wr);
 }
 
-static cold int qp_take_faulty(struct mem_qp *qp, const struct ibv_send_wr *wr)
+static cold int fail_post(struct memdev *dev)
 {
-	const struct memdev_fault *fault;
+	const struct memdev_fault *fault = fault_event(dev, MEMDEV_FAIL_POST);
 
-	fault = fault_event(qp->dev, MEMDEV_FAIL_POST);
-	return fault ? fault_errno(fault) : qp_take(qp, wr);
+	return fault ? fault_errno(fault) : 0;
 }
 
 static always_inline int qp_take_chain(struct mem_qp *qp,
 				       struct ibv_send_wr *wr, uint32_t max,
 				       struct ibv_send_wr **bad_wr)
 {
+	uint32_t full = qp->tail + qp->max_wr;
+	uint32_t head = qp->head;
+	uint32_t signalled = 0;
 	int err = 0;
 
-	for (; wr && max; wr = wr->next, max--) {
-		err = unlikely(qp->dev->faulty) ? qp_take_faulty(qp, wr)
-						: qp_take(qp, wr);
+	for (; wr && max; wr = wr->next, max--, head++) {
+		if (unlikely(qp->dev->faulty))
+			err = fail_post(qp->dev);
 		if (likely(!err))
-			continue;
-		*bad_wr = wr;
-		break;
+			err = wr_check(qp, wr);
+		if (likely(!err) && unlikely(head == full))
+			err = ENOMEM;
+		if (unlikely(err)) {
+			*bad_wr = wr;
+			break;
+		}
+		wqe_fill(qp_slot(qp, head), wr);
+		signalled += !!(wr->send_flags & IBV_SEND_SIGNALED);
 	}
+	/* In the error state every WR makes a CQE. */
+	qp->cq->due += likely(qp->qp.state == IBV_QPS_RTS) ? signalled
+							   : head - qp->head;
+	qp->head = head;
 	return err;
 }
 
