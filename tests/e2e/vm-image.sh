@@ -207,6 +207,8 @@ build_base() {
 	# /usr/sbin stands first in the guest's PATH, so its programs win too.
 	# shellcheck disable=SC2046 # paths of programs hold no blanks
 	put "$tree" $(base_programs | sort -u)
+	# While the kernel boots it would call this a dozen times, in vain.
+	rm "$tree/usr/sbin/modprobe"
 	ln -sf dash "$tree/usr/bin/sh"
 	ln -sf "$fio" "$tree/usr/local/bin/fio"
 	cp /etc/libibverbs.d/rxe.driver "$tree/etc/libibverbs.d/"
@@ -216,6 +218,14 @@ build_base() {
 	printf '%s\n' '127.0.0.1 localhost' '::1 localhost' \
 		'10.0.0.1 guest1' '10.0.0.2 guest2' \
 		'fd00::1 guest1' 'fd00::2 guest2' >"$tree/etc/hosts"
+	cat >"$tree/etc/fstab" <<-END
+		proc /proc proc defaults 0 0
+		sys /sys sysfs defaults 0 0
+		shm /dev/shm tmpfs mode=1777 0 0
+		pts /dev/pts devpts defaults 0 0
+		huge /dev/hugepages hugetlbfs defaults 0 0
+		tmp /tmp tmpfs mode=1777 0 0
+	END
 	archive "$tree" >"$work/base.cpio"
 	cache_store "$work/base.cpio" "$1"
 }
