@@ -22,7 +22,10 @@ programs='bash dash awk jq strace rping ibv_devinfo ibv_devices
 	ib_write_bw ib_read_bw ib_send_bw ib_write_lat ib_read_lat'
 
 cache_store() { # PATH NAME: keeps a finished PATH; a reader sees all or nothing
-	mv -T "$1" "$cache/$2" || die "cannot write to the cache $cache"
+	rm -rf "$cache/new"
+	if ! mv -T "$1" "$cache/new" || ! mv -T "$cache/new" "$cache/$2"; then
+		die "cannot write to the cache $cache"
+	fi
 }
 
 archive() { # DIR: writes it as a cpio archive
@@ -120,9 +123,9 @@ prepare_kernel() {
 # Modules
 #
 
-module_files() { # RELEASE: the files of $modules and of all they depend on
+module_files() { # the files of $modules and of all they depend on
 	for module in $modules; do
-		modprobe -d "$kernel" -S "$1" --show-depends "$module" \
+		modprobe -d "$kernel" -S "$release" --show-depends "$module" \
 			2>/dev/null
 	done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }'
 }
@@ -135,12 +138,11 @@ unpack_module() { # FILE TARGET: without its compression
 	esac
 }
 
-build_modules() {
-	release=$(ls "$kernel/lib/modules")
+build_modules() { # NAME
 	tree=$work/modules
 	mkdir -p "$tree/usr/lib/modules/$release"
 	ln -s usr/lib "$tree/lib"
-	for file in $(module_files "$release"); do
+	for file in $(module_files); do
 		target=$tree/lib/modules/$release/${file##*/modules/"$release"/}
 		mkdir -p "${target%/*}"
 		unpack_module "$file" "$target"
@@ -154,8 +156,9 @@ build_modules() {
 }
 
 prepare_modules() {
+	release=$(ls "$kernel/lib/modules")
 	key=$(echo "$modules" | cksum | cut -d ' ' -f 1)
-	modules_cpio=modules-$VM_KERNEL-$key.cpio
+	modules_cpio=modules-$release-$key.cpio
 	[ -f "$cache/$modules_cpio" ] || build_modules "$modules_cpio"
 }
 
@@ -197,7 +200,7 @@ make_root() { # TREE: directories as on a merged-/usr system
 	done
 }
 
-build_base() {
+build_base() { # NAME
 	tree=$work/base
 	make_root "$tree"
 	cp /bin/busybox "$tree/usr/bin/"

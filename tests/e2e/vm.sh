@@ -243,7 +243,7 @@ find_engine
 cache=${VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fio-rdma-batch}
 mkdir -p "$cache" || die "cannot write to the cache $cache"
 relays=''
-work=$(mktemp -d "$cache/run.XXXXXX") || die "cannot write to the cache $cache"
+work=$(mktemp -d) || die 'cannot make a temporary directory'
 trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
