@@ -3,11 +3,11 @@
 #ifndef WRB_COMPILER_H
 #define WRB_COMPILER_H
 
-#define likely(x) __builtin_expect(!!(x), 1)
-#define unlikely(x) __builtin_expect(!!(x), 0)
-#define always_inline inline __attribute__((__always_inline__))
-#define cold __attribute__((__cold__, __noinline__))
-#define wrb_export __attribute__((__visibility__("default")))
+#define likely(x)	      __builtin_expect(!!(x), 1)
+#define unlikely(x)	      __builtin_expect(!!(x), 0)
+#define always_inline	      inline __attribute__((__always_inline__))
+#define cold		      __attribute__((__cold__, __noinline__))
+#define wrb_export	      __attribute__((__visibility__("default")))
 #define wrb_printf(fmt, args) __attribute__((__format__(__printf__, fmt, args)))
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

@@ -4,6 +4,18 @@
 noinst_LTLIBRARIES += lib/libwrb-core.la
 lib_libwrb_core_la_SOURCES = \
 	lib/compiler.h \
+	lib/complete.c lib/complete.h \
+	lib/drain.c lib/drain.h \
+	lib/flight.h \
+	lib/lane.c lib/lane.h \
+	lib/limits.c \
+	lib/log.c lib/log.h \
+	lib/op_table.c lib/op_table.h \
+	lib/plan.h lib/plan_sort.c \
+	lib/post.c lib/post.h \
+	lib/queue.c lib/queue.h \
+	lib/region.c lib/region.h \
+	lib/wr_id.h \
 	lib/wrb.h
 lib_libwrb_core_la_CFLAGS = $(AM_CFLAGS) $(IBVERBS_CFLAGS) -fvisibility=hidden
 lib_libwrb_core_la_LIBADD = $(IBVERBS_LIBS)

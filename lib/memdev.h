@@ -13,6 +13,23 @@
  * early shows. A slot of the send queue is free again when a CQE of its WR, or
  * of a later WR of its QP, has been polled (IBA 1.4, 10.8.5.1).
  *
+ * ibv_post_send() takes RDMA READ and WRITE, inline WRITEs too. EINVAL: another
+ * opcode, too many SGEs, more inline bytes than granted, or an inline READ.
+ * ENOMEM: the send queue is full. WRs before *bad_wr are taken. On a QP in the
+ * error state WRs are taken and flushed.
+ *
+ * A WR fails as it is executed: IBV_WC_LOC_LEN_ERR, it is longer than
+ * max_msg_bytes; IBV_WC_REM_ACCESS_ERR or IBV_WC_LOC_PROT_ERR, a key, a range
+ * or a right is wrong at the remote or the local side, the remote side being
+ * looked at first. Nothing moves unless a later SGE is the one that is wrong.
+ * Its QP goes to the error state, as with memdev_qp_error().
+ *
+ * A CQE has wr_id, status, opcode, byte_len, vendor_err, qp_num, and wc_flags
+ * 0; the other fields are left alone. As with any verbs device opcode and
+ * byte_len mean nothing unless status is IBV_WC_SUCCESS, and are poisoned then.
+ *
+ * A CQE that finds the CQ full breaks the CQ: every later poll fails with -EIO.
+ *
  * A device and all that belongs to it is used by one thread at a time.
  */
 #ifndef MEMDEV_H
@@ -34,12 +51,25 @@ struct memdev_attr {
 	uint32_t max_msg_bytes; /* default 1 GiB */
 };
 
+/* Of a CQE that tells a failure. */
+#define MEMDEV_VENDOR_ERR      0x4d00 /* vendor_err, plus the status */
+#define MEMDEV_POISON_OPCODE   IBV_WC_RECV
+#define MEMDEV_POISON_BYTE_LEN 0xdeadbeef
+
+/*
+ * A key is never 0, and an rkey is never an lkey of any region. Keys of a
+ * region that is no more stay refused until their entry of the table has been
+ * used again 127 times.
+ */
 struct memdev_mr {
 	uint32_t lkey;
 	uint32_t rkey;
 };
 
-/* Returns 0 and the device; -ENOMEM. */
+/*
+ * Returns 0 and the device; attr may be NULL. -EINVAL: more than 2^24 WRs or
+ * CQEs, 1024 SGEs, 64 KiB inline or 2 GiB a message; -ENOMEM.
+ */
 int memdev_open(const struct memdev_attr *attr, struct memdev **dev);
 
 /* Frees the device and everything left on it. NULL is allowed. */
@@ -59,7 +89,7 @@ int memdev_cq_destroy(struct ibv_cq *cq);
 /*
  * Makes a QP that is already connected (RTS). cap->max_send_wr,
  * max_send_sge and max_inline_data are asked for and, on success, granted
- * exactly. -EINVAL: above what the device has; -ENOMEM.
+ * exactly. -EINVAL: above what the device has, or no WRs; -ENOMEM.
  */
 int memdev_qp_create(struct memdev *dev, struct ibv_cq *cq,
 		     struct ibv_qp_cap *cap, struct ibv_qp **qp);
@@ -103,18 +133,22 @@ enum memdev_fault_kind {
 	/*
 	 * The nth WR handed to ibv_post_send() (device-wide, from 1) is not
 	 * taken: the call returns value (an errno) and *bad_wr is that WR. WRs
-	 * before it in the chain are taken.
+	 * before it in the chain are taken, WRs after it are not counted. A
+	 * negative value: returns -1 and sets errno to -value, as some
+	 * providers do.
 	 */
 	MEMDEV_FAIL_POST,
 	/*
 	 * The nth call of ibv_post_send() takes the first `taken` WRs of its
 	 * chain (all of them when the chain is shorter), returns value, and
-	 * leaves *bad_wr NULL, as a provider does whose doorbell fails.
+	 * sets *bad_wr to NULL, as a provider does whose doorbell fails. A
+	 * negative value as above.
 	 */
 	MEMDEV_FAIL_DOORBELL,
 	/*
-	 * The nth WR to be executed (device-wide) fails with status value: a
-	 * CQE, signalled or not, and its QP goes to the error state.
+	 * The nth WR to be executed (device-wide, flushes not counted) fails
+	 * with status value: a CQE, signalled or not, and its QP goes to the
+	 * error state.
 	 */
 	MEMDEV_FAIL_WR,
 	/* The nth CQE produced is lost. */
@@ -133,15 +167,20 @@ struct memdev_fault {
 	uint32_t taken; /* MEMDEV_FAIL_DOORBELL */
 };
 
-/* Adds a fault; at most 16 at once. -ENOSPC, -EINVAL: nth is 0. */
+/*
+ * Adds a fault; at most 16 at once, those that have struck for good not
+ * counted. -ENOSPC; -EINVAL: no such kind, nth is 0, or value is 0 where the
+ * kind has one.
+ */
 int memdev_fault_add(struct memdev *dev, const struct memdev_fault *fault);
 void memdev_fault_clear(struct memdev *dev);
 
 /*
- * How WRs are executed: by default everything posted is executed at the next
- * poll, QP after QP. With a seed other than 0 each poll executes a random
- * number of WRs (0..max_per_poll) of random QPs, so that lanes overtake each
- * other; order within a QP stays.
+ * How WRs are executed: by default a poll executes what is posted, QP after QP
+ * in turn, until it has the CQEs that it was asked for; a CQ that is too small
+ * for all that is posted overruns nevertheless. With a seed other than 0 each
+ * poll executes a random number of WRs (0..max_per_poll; 0 counts as 1) of random
+ * QPs, so that lanes overtake each other; order within a QP stays.
  */
 void memdev_schedule(struct memdev *dev, uint64_t seed, uint32_t max_per_poll);
 

@@ -78,8 +78,8 @@ enum wrb_flags {
 	 */
 	WRB_MERGE = 1 << 0,
 	/*
-	 * Order what is staged by remote region and offset before planning;
-	 * equal offsets keep their order. Helps WRB_MERGE. Off by default.
+	 * Order what is staged by remote address before planning; equal
+	 * addresses keep their order. Helps WRB_MERGE. Off by default.
 	 */
 	WRB_SORT = 1 << 1,
 };

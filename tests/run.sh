@@ -1,3 +1,160 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-exit 1
+#
+# Installs what is missing, builds, and runs every test. As root on Debian or
+# Ubuntu. Last line: "N passed, N failed, N skipped"; exits 0 when none failed.
+#
+# usage: tests/run.sh [STEP...]    only these steps, in the order given
+#        tests/run.sh --list       the steps
+#
+# Each step's output goes to build/log/STEP.log; of a step that failed the
+# lines that say so are printed.
+
+set -u
+cd "$(dirname "$0")/.." || exit 1
+top=$PWD
+log=$top/build/log
+fio_dir=$top/build/fio
+jobs=$(nproc)
+passed=0
+failed=0
+skipped=0
+began=$(date +%s)
+
+steps="deps gcc clang sanitizers valgrind mutations lint distcheck native
+native-sanitizers guest-verbs guest-faults guest-6.1 guest-two guest-outside"
+
+say() {
+	printf '%4ds  %s\n' $(($(date +%s) - began)) "$*"
+}
+
+# build DIR CONFIGURE-ARG...: a build tree of its own.
+build() {
+	dir=$1
+	shift
+	[ -x configure ] || ./autogen.sh || return 1
+	mkdir -p "$dir" && cd "$dir" || return 1
+	{ [ -f Makefile ] || "$top/configure" --enable-werror \
+		"--with-fio=$fio_dir" "$@"; } && make -j "$jobs"
+	status=$?
+	cd "$top" || return 1
+	return $status
+}
+
+# with ASan in a program that was not built with it.
+asan_run() {
+	lib=$(gcc -print-file-name=libasan.so) || return 1
+	LD_PRELOAD=$lib ASAN_OPTIONS=detect_leaks=0 "$@"
+}
+
+step_deps() {
+	sh jobs/deps.sh build fio guest check &&
+		sh engine/fetch-fio-source.sh "$fio_dir"
+}
+
+step_gcc() {
+	build build && make -C build -j "$jobs" check
+}
+
+step_clang() {
+	build build-clang CC=clang && make -C build-clang -j "$jobs" check
+}
+
+step_sanitizers() {
+	build build-asan --enable-sanitizers &&
+		make -C build-asan -j "$jobs" check
+}
+
+step_valgrind() {
+	make -C build check-valgrind
+}
+
+step_mutations() {
+	sh tests/property/mutations.sh
+}
+
+step_lint() {
+	sh tests/lint.sh
+}
+
+step_distcheck() {
+	make -C build -j "$jobs" distcheck &&
+		echo 'ok - make distcheck'
+}
+
+step_native() {
+	ENGINE=$top/build/engine/fio-rdma_batch.so sh tests/e2e/native.sh
+}
+
+step_native_sanitizers() {
+	export ENGINE="$top/build-asan/engine/fio-rdma_batch.so"
+	asan_run sh tests/e2e/native.sh
+}
+
+step_guest_verbs() {
+	VM_TIMEOUT=900 sh tests/e2e/vm.sh tests/e2e/guest-verbs.sh
+}
+
+step_guest_faults() {
+	VM_TIMEOUT=600 sh tests/e2e/vm.sh tests/e2e/guest-faults.sh
+}
+
+step_guest_6_1() {
+	VM_KERNEL=6.1 VM_TIMEOUT=600 sh tests/e2e/vm.sh \
+		tests/e2e/guest-verbs.sh quick
+}
+
+step_guest_two() {
+	VM_TIMEOUT=600 sh tests/e2e/vm.sh --guests 2 tests/e2e/guest-two.sh
+}
+
+step_guest_outside() {
+	sh tests/e2e/outside.sh
+}
+
+# Counts TAP lines and automake's; a step without any counts as one test.
+count() {
+	name=$1 status=$2 file=$3
+	bare=$(sed 's/^\[[12]\] //' "$file")
+	ok=$(echo "$bare" | grep -cE '^(ok |PASS: )')
+	skip=$(echo "$bare" | grep -cE '^(ok .*# SKIP|SKIP: )')
+	tap_skip=$(echo "$bare" | grep -cE '^ok .*# SKIP')
+	bad=$(echo "$bare" | grep -cE '^(not ok |FAIL: |XPASS: |ERROR: )')
+	ok=$((ok - tap_skip))
+	[ "$status" = 0 ] || [ "$bad" != 0 ] || bad=1
+	[ $((ok + skip + bad)) != 0 ] || ok=1
+	passed=$((passed + ok))
+	failed=$((failed + bad))
+	skipped=$((skipped + skip))
+	say "$name: $ok passed, $bad failed, $skip skipped"
+	echo "$bare" | grep -E '^(ok .*# SKIP|SKIP: )'
+	[ "$bad" = 0 ] && return
+	echo "$bare" | grep -E '^(not ok |FAIL: |XPASS: |ERROR: )'
+	echo "--- the end of $file"
+	tail -n 40 "$file"
+	echo "---"
+}
+
+run_step() {
+	file=$log/$1.log
+	function=step_$(echo "$1" | tr '.-' '__')
+	say "$1 ..."
+	("$function") >"$file" 2>&1 </dev/null
+	count "$1" $? "$file"
+}
+
+main() {
+	[ "${1-}" != --list ] || { echo "$steps" && exit 0; }
+	mkdir -p "$log" || exit 1
+	[ $# != 0 ] || eval "set -- $(echo "$steps" | tr '\n' ' ')"
+	for step in "$@"; do
+		case " $(echo "$steps" | tr '\n' ' ') " in
+		*" $step "*) run_step "$step" ;;
+		*) echo "no step \"$step\": --list names them" >&2 && exit 2 ;;
+		esac
+	done
+	echo "$passed passed, $failed failed, $skipped skipped"
+	[ "$failed" = 0 ]
+}
+
+main "$@"

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+/* Polls the CQ, retires WRs by serial, turns CQEs into ended operations. */
+#include "complete.h"
+
+#include <errno.h>
+
+#include "drain.h"
+
+#define POLL_BATCH 16
+
+/* Where ended operations go: to the caller while there is room. */
+struct sink {
+	struct wrb_done *done;
+	uint32_t nr;
+	uint32_t max;
+};
+
+/* How the operations of a WR that is retired fare. */
+struct fate {
+	enum ibv_wc_status status;
+	uint32_t vendor_err;
+};
+
+static int error_of(uint8_t status)
+{
+	if (status == IBV_WC_SUCCESS)
+		return 0;
+	return status == IBV_WC_WR_FLUSH_ERR ? -ECANCELED : -EIO;
+}
+
+static always_inline void hand_back(struct flight *flight, struct sink *sink,
+				    uint32_t index, uint32_t lane)
+{
+	const struct op *op = op_get(&flight->ops, index);
+	struct wrb_done *done = &sink->done[sink->nr++];
+
+	done->user = op->user;
+	done->error = 0;
+	done->status = op->status;
+	done->vendor_err = op->vendor_err;
+	done->lane = lane;
+	if (unlikely(op->status != IBV_WC_SUCCESS)) {
+		done->error = error_of(op->status);
+		done->lane = op->lane;
+		flight->stats.failed++;
+	}
+	op_release(&flight->ops, index);
+}
+
+static always_inline void op_ended(struct flight *flight, struct sink *sink,
+				   uint32_t index, uint32_t lane)
+{
+	if (likely(sink->nr < sink->max)) {
+		hand_back(flight, sink, index, lane);
+		return;
+	}
+	if (op_get(&flight->ops, index)->status == IBV_WC_SUCCESS)
+		op_get(&flight->ops, index)->lane = (uint16_t)lane;
+	flight_finish(flight, index);
+}
+
+/* Retires one WR that has moved its bytes. */
+static always_inline void retire_ok(struct flight *flight, struct sink *sink,
+				    const struct lane_wr *wr, uint32_t lane)
+{
+	uint32_t index = wr->first_op;
+
+	for (uint32_t n = wr->nr_ops; n; n--) {
+		struct op *op = op_get(&flight->ops, index);
+		uint32_t next = op->next;
+
+		if (likely(--op->nr_wrs == 0))
+			op_ended(flight, sink, index, lane);
+		index = next;
+	}
+}
+
+static cold void retire_failed(struct flight *flight, struct sink *sink,
+			       const struct lane_wr *wr, uint32_t lane,
+			       const struct fate *fate)
+{
+	uint32_t index = wr->first_op;
+
+	for (uint32_t n = wr->nr_ops; n; n--) {
+		struct op *op = op_get(&flight->ops, index);
+		uint32_t next = op->next;
+
+		if (op->flags & OP_OPEN && op->status == IBV_WC_SUCCESS)
+			flight->nr_broken++;
+		op_fail(op, fate->status, fate->vendor_err, lane);
+		if (--op->nr_wrs == 0)
+			op_ended(flight, sink, index, lane);
+		index = next;
+	}
+}
+
+/* Retires the WRs of [tail, end), all of them done. */
+static always_inline void retire_upto(struct flight *flight, struct sink *sink,
+				      struct lane *lane, uint64_t end)
+{
+	struct plan_lane *room = &flight->room[lane->index];
+	uint32_t slots = (uint32_t)(end - lane->tail), reads = 0;
+
+	for (; lane->tail != end; lane->tail++) {
+		const struct lane_wr *wr = lane_entry(lane, lane->tail);
+
+		reads += wr->read;
+		retire_ok(flight, sink, wr, lane->index);
+	}
+	if (likely(room->ready)) {
+		room->slots += slots;
+		room->reads += reads;
+	}
+}
+
+/* Retires the WRs of [tail, end) as flushed. */
+static cold void retire_flushed(struct flight *flight, struct sink *sink,
+				struct lane *lane, uint64_t end)
+{
+	const struct fate fate = { .status = IBV_WC_WR_FLUSH_ERR };
+
+	for (; lane->tail != end; lane->tail++)
+		retire_failed(flight, sink, lane_entry(lane, lane->tail),
+			      lane->index, &fate);
+}
+
+static void lane_note_failure(struct flight *flight, struct lane *lane,
+			      const struct ibv_wc *wc, const struct lane_wr *wr)
+{
+	bool flush = wc->status == IBV_WC_WR_FLUSH_ERR;
+
+	flight->stats.flushes += flush;
+	if (lane->first_status != IBV_WC_SUCCESS &&
+	    (flush || lane->first_status != IBV_WC_WR_FLUSH_ERR))
+		return;
+	lane->first_status = wc->status;
+	lane->first_vendor_err = wc->vendor_err;
+	lane->first_dir = wr->read ? WRB_READ : WRB_WRITE;
+	if (!flush)
+		log_line(&flight->log, "lane %u: %s failed: %s (vendor 0x%x)",
+			 lane->index, dir_name(lane->first_dir),
+			 ibv_wc_status_str(wc->status), wc->vendor_err);
+}
+
+/*
+ * WRs without a CQE before one that failed. They have succeeded if this is the
+ * first failure, since a WR that fails always has a CQE; unless it is a flush
+ * and nobody moved the QP, for then the failure's own CQE was lost. After the
+ * first failure, and before the marker, they were never executed.
+ */
+static cold void retire_gap(struct flight *flight, struct sink *sink,
+			    struct lane *lane, const struct ibv_wc *wc,
+			    uint64_t serial)
+{
+	bool flushed = lane->first_status != IBV_WC_SUCCESS;
+
+	if (wc->status == IBV_WC_WR_FLUSH_ERR && !lane->moved)
+		flushed = true;
+	if (!lane_entry(lane, serial)->nr_ops)
+		flushed = true;
+	if (flushed)
+		retire_flushed(flight, sink, lane, serial);
+	else
+		retire_upto(flight, sink, lane, serial);
+}
+
+/* A CQE of a lane that fails or has failed. */
+static cold void wr_failed(struct flight *flight, struct sink *sink,
+			   struct lane *lane, const struct ibv_wc *wc,
+			   uint64_t serial)
+{
+	const struct lane_wr wr = *lane_entry(lane, serial);
+	const struct fate fate = { wc->status, wc->vendor_err };
+
+	retire_gap(flight, sink, lane, wc, serial);
+	if (wc->status == IBV_WC_SUCCESS) {
+		retire_ok(flight, sink, &wr, lane->index);
+	} else if (wr.nr_ops) {
+		lane_note_failure(flight, lane, wc, &wr);
+		retire_failed(flight, sink, &wr, lane->index, &fate);
+	}
+	lane->tail++;
+	drain_begin(flight, lane);
+}
+
+/* The serial's WR is in flight: returns true and the serial at full width. */
+static always_inline bool serial_find(const struct lane *lane, uint64_t wr_id,
+				      uint64_t *serial)
+{
+	uint64_t ahead = (wr_id_serial(wr_id) - lane->tail) & WR_ID_SERIAL_MASK;
+
+	*serial = lane->tail + ahead;
+	return likely(ahead < lane->head - lane->tail);
+}
+
+static always_inline void cqe_handle(struct flight *flight, struct sink *sink,
+				     const struct ibv_wc *wc)
+{
+	uint32_t index = wr_id_lane(wc->wr_id);
+	struct lane *lane = &flight->lanes[index];
+	uint64_t serial;
+
+	if (unlikely(index >= flight->nr_lanes ||
+		     !serial_find(lane, wc->wr_id, &serial))) {
+		flight->stats.stale++;
+		return;
+	}
+	if (unlikely(wc->status != IBV_WC_SUCCESS ||
+		     lane->state != WRB_LANE_READY)) {
+		wr_failed(flight, sink, lane, wc, serial);
+		return;
+	}
+	retire_upto(flight, sink, lane, serial + 1);
+}
+
+/* Hands back what ended earlier and found no room. */
+static void sink_drain(struct flight *flight, struct sink *sink)
+{
+	while (flight->ops.done.nr && sink->nr < sink->max) {
+		uint32_t index = op_list_pop(&flight->ops, &flight->ops.done);
+
+		hand_back(flight, sink, index,
+			  op_get(&flight->ops, index)->lane);
+	}
+}
+
+static cold void cq_fail(struct flight *flight, int rc)
+{
+	if (!flight->cq_failed)
+		log_line(&flight->log, "polling the CQ failed: %d", rc);
+	flight->cq_failed = true;
+	for (uint32_t i = 0; i < flight->nr_lanes; i++)
+		drain_begin(flight, &flight->lanes[i]);
+}
+
+/* Returns how many CQEs there were, or a negative number. */
+static always_inline int cq_poll(struct flight *flight, struct sink *sink)
+{
+	struct ibv_wc wc[POLL_BATCH];
+	int nr = ibv_poll_cq(flight->cq, POLL_BATCH, wc);
+
+	for (int i = 0; i < nr; i++)
+		cqe_handle(flight, sink, &wc[i]);
+	if (likely(nr >= 0))
+		flight->stats.cqes += (uint32_t)nr;
+	return nr;
+}
+
+int complete_poll(struct flight *flight, struct wrb_done *done, uint32_t max)
+{
+	struct sink sink = { .done = done, .max = max };
+	int nr = POLL_BATCH;
+
+	if (unlikely(flight->ops.done.nr))
+		sink_drain(flight, &sink);
+	while (nr == POLL_BATCH && sink.nr < max)
+		nr = cq_poll(flight, &sink);
+	if (unlikely(nr < 0))
+		cq_fail(flight, nr);
+	if (unlikely(flight->nr_draining))
+		drain_progress(flight);
+	flight->stats.done += sink.nr;
+	return sink.nr || nr >= 0 ? (int)sink.nr : -EIO;
+}
+
+void complete_lost(struct flight *flight, struct lane *lane)
+{
+	struct sink none = { .max = 0 };
+
+	retire_flushed(flight, &none, lane, lane->head);
+}

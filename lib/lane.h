@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * One QP's ledger: which WRs are in flight, what each carries, and the ring of
+ * WR templates that its next chain is written to.
+ *
+ * Serials count the WRs of a lane from 0 and never restart. tail <= posted <=
+ * head: [tail, posted) is in flight, [posted, head) is the open chain, and
+ * template i belongs to serial posted + i.
+ */
+#ifndef WRB_LANE_H
+#define WRB_LANE_H
+
+#include <stdbool.h>
+
+#include "compiler.h"
+#include "plan.h"
+#include "wr_id.h"
+#include "wrb.h"
+
+/* What a WR in flight carries: nr_ops operations from first_op on. */
+struct lane_wr {
+	uint32_t first_op;
+	uint32_t nr_ops : 31; /* 0: the drain marker */
+	uint32_t read : 1;
+};
+
+struct lane {
+	struct ibv_qp *qp;
+	struct ibv_send_wr *wrs; /* max_chain + 1 templates, linked */
+	struct lane_wr *ring;	 /* ring_mask + 1 */
+	uint64_t head;
+	uint64_t posted;
+	uint64_t tail;
+	uint32_t ring_mask;
+	uint32_t index;
+	uint32_t since_signal; /* WRs since the last signalled one */
+	uint32_t max_sge;
+	bool dirty;	     /* on the queue's list of lanes to be posted */
+	bool is_short;	     /* a post came short, see short_from */
+	bool marker;	     /* the drain marker was posted */
+	bool moved;	     /* we moved the QP to the error state ourselves */
+	uint64_t short_from; /* first serial that was not taken */
+	struct ibv_sge *sges;
+
+	enum wrb_lane_status state;
+	enum ibv_wc_status first_status;
+	uint32_t first_vendor_err;
+	enum wrb_dir first_dir;
+	int post_errno;
+
+	struct wrb_lane_stats stats;
+	uint64_t extra_sges; /* beyond one per WR */
+	uint64_t signalled;
+} __attribute__((__aligned__(64)));
+
+/* Makes a ready lane with `slots` WRs; 0 or -ENOMEM. */
+int lane_init(struct lane *lane, uint32_t index, struct ibv_qp *qp,
+	      uint32_t slots, uint32_t max_chain, uint32_t max_sge);
+void lane_free(struct lane *lane);
+
+/* An empty lane gets another QP, or none; it forgets its failure. */
+void lane_renew(struct lane *lane, struct ibv_qp *qp);
+
+static inline uint32_t lane_chain(const struct lane *lane)
+{
+	return (uint32_t)(lane->head - lane->posted);
+}
+
+static inline uint32_t lane_inflight(const struct lane *lane)
+{
+	return (uint32_t)(lane->head - lane->tail);
+}
+
+static inline struct lane_wr *lane_entry(const struct lane *lane,
+					 uint64_t serial)
+{
+	return &lane->ring[serial & lane->ring_mask];
+}
+
+/* Takes the next serial and its template. The caller knows that there is room. */
+static always_inline struct ibv_send_wr *
+lane_push(struct lane *lane, uint32_t first_op, uint32_t nr_ops, bool read)
+{
+	struct ibv_send_wr *wr = &lane->wrs[lane->head - lane->posted];
+
+	*lane_entry(lane, lane->head) = (struct lane_wr){
+		.first_op = first_op,
+		.nr_ops = nr_ops,
+		.read = read,
+	};
+	wr->wr_id = wr_id_make(lane->index, lane->head);
+	lane->head++;
+	return wr;
+}
+
+#endif /* WRB_LANE_H */

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+/* Operations: staged, in flight, done. */
+#include "op_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+_Static_assert(sizeof(struct op) == 64, "an operation is one cache line");
+
+int op_table_init(struct op_table *table, uint32_t nr_ops)
+{
+	table->ops = aligned_alloc(64, nr_ops * sizeof(*table->ops));
+	table->free = malloc(nr_ops * sizeof(*table->free));
+	if (!table->ops || !table->free) {
+		op_table_free(table);
+		return -ENOMEM;
+	}
+	table->nr_ops = nr_ops;
+	table->nr_free = nr_ops;
+	for (uint32_t i = 0; i < nr_ops; i++)
+		table->free[i] = nr_ops - 1 - i;
+	return 0;
+}
+
+void op_table_free(struct op_table *table)
+{
+	free(table->ops);
+	free(table->free);
+	table->ops = NULL;
+	table->free = NULL;
+}

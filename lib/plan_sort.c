@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+/* Orders staged operations by remote address, stable, without allocating. */
+#include <string.h>
+
+#include "plan.h"
+
+#define DIGIT_BITS    8
+#define NR_DIGITS     (1u << DIGIT_BITS)
+#define INSERTION_MAX 32 /* up to here insertion sort wins */
+
+/* Bits in which keys differ; 0 in *sorted_out when they are out of order. */
+static uint64_t collect(const struct op *ops, const struct op_list *list,
+			struct plan_sort_item *items, bool *sorted)
+{
+	uint64_t first = ops[list->head].remote_addr, last = 0, differ = 0;
+	uint32_t index = list->head;
+
+	*sorted = true;
+	for (uint32_t i = 0; i < list->nr; i++) {
+		uint64_t key = ops[index].remote_addr;
+
+		items[i] = (struct plan_sort_item){ key, index };
+		differ |= key ^ first;
+		*sorted &= key >= last;
+		last = key;
+		index = ops[index].next;
+	}
+	return differ;
+}
+
+static void insertion_sort(struct plan_sort_item *items, uint32_t nr)
+{
+	for (uint32_t i = 1; i < nr; i++) {
+		struct plan_sort_item item = items[i];
+		uint32_t k = i;
+
+		for (; k && items[k - 1].key > item.key; k--)
+			items[k] = items[k - 1];
+		items[k] = item;
+	}
+}
+
+/* One counting pass over the digit that starts at bit `shift`. */
+static void radix_pass(const struct plan_sort_item *from,
+		       struct plan_sort_item *to, uint32_t nr, uint32_t shift)
+{
+	uint32_t place[NR_DIGITS] = { 0 };
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i < nr; i++)
+		place[from[i].key >> shift & (NR_DIGITS - 1)]++;
+	for (uint32_t d = 0; d < NR_DIGITS; d++) {
+		uint32_t count = place[d];
+
+		place[d] = sum;
+		sum += count;
+	}
+	for (uint32_t i = 0; i < nr; i++)
+		to[place[from[i].key >> shift & (NR_DIGITS - 1)]++] = from[i];
+}
+
+/* Sorts by the digits in which keys differ; returns where the result lies. */
+static struct plan_sort_item *radix_sort(struct plan_sort_item *items,
+					 struct plan_sort_item *scratch,
+					 uint32_t nr, uint64_t differ)
+{
+	uint32_t shift = (uint32_t)__builtin_ctzll(differ);
+
+	while (shift < 64 && differ >> shift) {
+		struct plan_sort_item *swap = items;
+
+		radix_pass(items, scratch, nr, shift);
+		items = scratch;
+		scratch = swap;
+		shift += DIGIT_BITS;
+	}
+	return items;
+}
+
+static void relink(struct op *ops, struct op_list *list,
+		   const struct plan_sort_item *items)
+{
+	list->head = items[0].op;
+	list->tail = items[list->nr - 1].op;
+	for (uint32_t i = 1; i < list->nr; i++)
+		ops[items[i - 1].op].next = items[i].op;
+	ops[list->tail].next = OP_NONE;
+}
+
+void plan_sort(struct op *ops, struct op_list *list,
+	       struct plan_sort_item *items, struct plan_sort_item *scratch)
+{
+	uint64_t differ;
+	bool sorted;
+
+	if (list->nr < 2)
+		return;
+	differ = collect(ops, list, items, &sorted);
+	if (sorted)
+		return;
+	if (list->nr <= INSERTION_MAX)
+		insertion_sort(items, list->nr);
+	else
+		items = radix_sort(items, scratch, list->nr, differ);
+	relink(ops, list, items);
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+/* Rings doorbells, and unwinds what a post did not take. */
+#include "post.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "drain.h"
+
+/*
+ * How many WRs of a chain were taken: those before *bad. Without a bad_wr of
+ * ours nobody knows, and all may have been: a provider whose doorbell fails
+ * returns like that with every WR in its ring.
+ */
+static uint32_t post_taken(const struct lane *lane, uint32_t nr,
+			   const struct ibv_send_wr *bad)
+{
+	if (bad < lane->wrs || bad >= lane->wrs + nr)
+		return nr;
+	return (uint32_t)(bad - lane->wrs);
+}
+
+/* A provider returns an errno, or -1 and sets errno. */
+static cold void post_came_short(struct flight *flight, struct lane *lane,
+				 uint32_t nr, const struct ibv_send_wr *bad,
+				 int rc)
+{
+	uint32_t taken = post_taken(lane, nr, bad);
+
+	if (rc < 0)
+		rc = rc == -1 && errno ? errno : -rc;
+	lane->post_errno = rc;
+	lane->is_short = true;
+	lane->short_from = lane->posted + taken;
+	flight->nr_short++;
+	flight->stats.short_posts++;
+	flight->room[lane->index] = (struct plan_lane){ 0 };
+	log_line(&flight->log,
+		 "lane %u: posting %u WRs failed, %u were taken: %s; in flight "
+		 "%u of %u",
+		 lane->index, nr, taken, strerror(rc),
+		 (uint32_t)(lane->posted - lane->tail), flight->slots);
+}
+
+void post_chain(struct flight *flight, struct lane *lane)
+{
+	uint32_t nr = lane_chain(lane);
+	struct ibv_send_wr *last = &lane->wrs[nr - 1];
+	struct ibv_send_wr *bad = NULL;
+	int rc;
+
+	if (!(last->send_flags & IBV_SEND_SIGNALED)) {
+		last->send_flags |= IBV_SEND_SIGNALED;
+		lane->since_signal = 0;
+		lane->signalled++;
+	}
+	last->next = NULL;
+	rc = ibv_post_send(lane->qp, lane->wrs, &bad);
+	last->next = last + 1;
+	lane->stats.doorbells++;
+	if (unlikely(rc))
+		post_came_short(flight, lane, nr, bad, rc);
+	lane->stats.wrs += nr;
+	lane->posted = lane->head;
+	if (lane_inflight(lane) > lane->stats.max_inflight)
+		lane->stats.max_inflight = lane_inflight(lane);
+}
+
+/* Takes a WR that was not taken off the accounts of its operations. */
+static void settle_uncount(struct flight *flight, const struct lane_wr *wr)
+{
+	uint32_t index = wr->first_op;
+
+	for (uint32_t n = wr->nr_ops; n; n--) {
+		struct op *op = op_get(&flight->ops, index);
+
+		op->nr_wrs--;
+		op->nr_planned--;
+		index = op->next;
+	}
+}
+
+/* Collects the operations of a WR that were not yet, in order. */
+static uint32_t settle_collect(struct flight *flight, const struct lane *lane,
+			       const struct lane_wr *wr, uint32_t nr)
+{
+	uint32_t index = wr->first_op;
+
+	for (uint32_t n = wr->nr_ops; n; n--) {
+		struct op *op = op_get(&flight->ops, index);
+
+		if (!(op->flags & OP_SETTLED)) {
+			op->flags |= OP_SETTLED;
+			if (op->status == IBV_WC_SUCCESS)
+				op->lane = (uint16_t)lane->index;
+			flight->scratch[nr++] = index;
+		}
+		index = op->next;
+	}
+	return nr;
+}
+
+static void settle_restage(struct flight *flight, uint32_t index)
+{
+	struct op_list *staged = &flight->ops.staged;
+	struct op *op = op_get(&flight->ops, index);
+	bool listed = op->flags & OP_OPEN; /* it never left the list */
+
+	op->flags = 0;
+	op->nr_wrs = 0;
+	op->planned_bytes = 0;
+	if (listed)
+		return;
+	op->next = staged->nr ? staged->head : OP_NONE;
+	if (!staged->nr++)
+		staged->tail = index;
+	staged->head = index;
+}
+
+/* Part of it was taken: it cannot be sent again, so it fails. */
+static void settle_fail(struct flight *flight, uint32_t index)
+{
+	struct op *op = op_get(&flight->ops, index);
+
+	op->flags &= (uint8_t)~OP_SETTLED;
+	if (op->flags & OP_OPEN && op->status == IBV_WC_SUCCESS)
+		flight->nr_broken++;
+	op_fail(op, IBV_WC_GENERAL_ERR, 0, op->lane);
+	if (!op->nr_wrs)
+		flight_finish(flight, index);
+}
+
+static void settle_ops(struct flight *flight, uint32_t nr)
+{
+	while (nr--) {
+		uint32_t index = flight->scratch[nr];
+
+		if (op_get(&flight->ops, index)->nr_planned)
+			settle_fail(flight, index);
+		else
+			settle_restage(flight, index);
+	}
+}
+
+static void settle_lane(struct flight *flight, struct lane *lane)
+{
+	lane->stats.wrs -= lane->head - lane->short_from;
+	lane->head = lane->short_from;
+	lane->posted = lane->short_from;
+	lane->is_short = false;
+	drain_begin(flight, lane);
+}
+
+uint32_t post_settle(struct flight *flight)
+{
+	uint32_t nr = 0, untaken = 0;
+
+	for (uint32_t i = 0; i < flight->nr_lanes; i++) {
+		struct lane *lane = &flight->lanes[i];
+
+		if (!lane->is_short)
+			continue;
+		for (uint64_t s = lane->short_from; s < lane->head; s++)
+			settle_uncount(flight, lane_entry(lane, s));
+		untaken += (uint32_t)(lane->head - lane->short_from);
+	}
+	for (uint32_t i = 0; i < flight->nr_lanes; i++) {
+		struct lane *lane = &flight->lanes[i];
+
+		if (!lane->is_short)
+			continue;
+		for (uint64_t s = lane->short_from; s < lane->head; s++)
+			nr = settle_collect(flight, lane, lane_entry(lane, s),
+					    nr);
+		settle_lane(flight, lane);
+	}
+	flight->nr_short = 0;
+	settle_ops(flight, nr);
+	drain_progress(flight);
+	return untaken;
+}
