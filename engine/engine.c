@@ -18,48 +18,64 @@ static __thread struct thread_data *td_here;
 
 static struct ioengine_ops ioengine;
 
+/* Who speaks: the job's name, and its number among its clones. */
+static void sign(const struct thread_data *td, char *name, size_t bytes)
+{
+	if (td->o.numjobs > 1 || td->subjob_number)
+		snprintf(name, bytes, "%s.%u", td->o.name, td->subjob_number);
+	else
+		snprintf(name, bytes, "%s", td->o.name);
+}
+
 static void env_error(void *arg, const char *fmt, ...)
 {
-	const struct thread_data *td = arg;
+	char name[128];
 	char text[1024];
 	va_list args;
 
+	sign(arg, name, sizeof(name));
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	log_err("rdma_batch: %s: %s\n", td->o.name, text);
+	log_err("rdma_batch: %s: %s\n", name, text);
 }
 
 /*
  * To stderr by one write(2): stdout may be JSON. A server's client gets it
  * from fio's log. A line that cannot be written is nobody's failure.
  */
-static void say(char *line, size_t length)
+static void say(const char *line, size_t length)
 {
 	ssize_t written;
 
 	if (is_backend) {
-		log_info("%s\n", line);
+		log_info("%s", line);
 		return;
 	}
-	line[length] = '\n'; /* in place of the terminator */
-	written = write(STDERR_FILENO, line, length + 1);
+	written = write(STDERR_FILENO, line, length);
 	(void)written;
 }
 
 static void env_info(void *arg, const char *fmt, ...)
 {
-	char *text;
+	char name[128];
+	char *text = NULL;
+	char *line = NULL;
 	va_list args;
 	int length;
 
-	(void)arg;
+	sign(arg, name, sizeof(name));
 	va_start(args, fmt);
-	length = vasprintf(&text, fmt, args);
+	if (vasprintf(&text, fmt, args) < 0)
+		text = NULL;
 	va_end(args);
-	if (length < 0)
+	if (!text)
 		return;
-	say(text, (size_t)length);
+	length = asprintf(&line, "rdma_batch: %s: %s\n", name, text);
+	if (length > 0) {
+		say(line, (size_t)length);
+		free(line);
+	}
 	free(text);
 }
 

@@ -323,14 +323,19 @@ static void initiator_quiesce(struct job *job)
 	t->ops->dereg(t);
 }
 
-static void write_stats_file(const struct report_job *who, struct initiator *in)
+static void write_stats_file(struct initiator *in)
 {
 	const struct engine_env *env = &in->job.env;
-	const char *path = who->conf->stats_file;
+	const struct report_job who = {
+		.name = in->job.td->o.name,
+		.number = in->job.td->subjob_number,
+		.conf = &in->job.conf,
+	};
+	const char *path = in->job.conf.stats_file;
 	char *json;
 	int rc = -ENOMEM;
 
-	json = report_json(who, in->reaper.queue, in->reaper.transport);
+	json = report_json(&who, in->reaper.queue, in->reaper.transport);
 	if (json)
 		rc = report_file_add(path, json);
 	free(json);
@@ -342,19 +347,14 @@ static void write_stats_file(const struct report_job *who, struct initiator *in)
 static void report(struct initiator *in)
 {
 	const struct job *job = &in->job;
-	const struct report_job who = {
-		.name = job->td->o.name,
-		.number = job->td->subjob_number,
-		.conf = &job->conf,
-	};
 	char *line;
 
-	line = report_line(&who, in->reaper.queue, in->reaper.transport);
+	line = report_line(&job->conf, in->reaper.queue, in->reaper.transport);
 	if (line)
 		job->env.info(job->env.arg, "%s", line);
 	free(line);
 	if (job->conf.stats_file)
-		write_stats_file(&who, in);
+		write_stats_file(in);
 }
 
 static void initiator_cleanup(struct job *job)

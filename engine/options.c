@@ -167,22 +167,30 @@ static bool parse_number(const char *text, enum rule_kind kind, uint64_t *value)
 	return !__builtin_mul_overflow(digits, factor, value);
 }
 
+static void refuse_number(const struct rule *rule, const char *name,
+			  const char *text, const struct engine_env *env)
+{
+	const char *form = "";
+
+	if (rule->kind == RULE_TIME)
+		form = ", milliseconds or with suffix ms or s";
+	else if (rule->most >= 1024)
+		form = ", with suffix k, m or g if you like";
+	env->error(env->arg,
+		   "%s=%s is refused: give a whole number from %llu to %llu%s",
+		   name, text, (unsigned long long)rule->least,
+		   (unsigned long long)rule->most, form);
+}
+
 static int read_number(const struct rule *rule, const char *name,
 		       const char *text, const struct engine_env *env,
 		       struct engine_conf *conf)
 {
-	const char *form = rule->kind == RULE_TIME
-				   ? "milliseconds or with suffix ms or s"
-				   : "with suffix k, m or g if need be";
 	uint64_t value;
 
 	if (!parse_number(text, rule->kind, &value) || value < rule->least ||
 	    value > rule->most) {
-		env->error(env->arg,
-			   "%s=%s is refused: give a whole number from %llu to "
-			   "%llu, %s",
-			   name, text, (unsigned long long)rule->least,
-			   (unsigned long long)rule->most, form);
+		refuse_number(rule, name, text, env);
 		return EINVAL;
 	}
 	store(conf, rule, value);

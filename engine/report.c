@@ -76,7 +76,7 @@ static char *finish(FILE *out, char **text)
 	return *text;
 }
 
-char *report_line(const struct report_job *job, const struct wrb_queue *queue,
+char *report_line(const struct engine_conf *conf, const struct wrb_queue *queue,
 		  const struct transport *t)
 {
 	struct wrb_stats s;
@@ -88,14 +88,11 @@ char *report_line(const struct report_job *job, const struct wrb_queue *queue,
 	if (!out)
 		return NULL;
 	wrb_stats_get(queue, &s);
-	fprintf(out, "rdma_batch: job=%s", job->name);
-	if (job->number)
-		fprintf(out, ".%u", job->number);
 	fprintf(out,
-		" peer=%s device=%s ops=%" PRIu64 " failed=%" PRIu64
-		" WRs=%" PRIu64 " SGEs=%" PRIu64 " doorbells=%" PRIu64
+		"ops=%" PRIu64 " failed=%" PRIu64 " WRs=%" PRIu64
+		" SGEs=%" PRIu64 " doorbells=%" PRIu64
 		" WRs/doorbell=%.2f CQEs=%" PRIu64,
-		t->peer, t->device, s.ops, s.failed, s.wrs, s.sges, s.doorbells,
+		s.ops, s.failed, s.wrs, s.sges, s.doorbells,
 		ratio(s.wrs, s.doorbells), s.cqes);
 	print_shares(out, queue, t->nr_qps, s.wrs);
 	fprintf(out,
@@ -105,11 +102,11 @@ char *report_line(const struct report_job *job, const struct wrb_queue *queue,
 		s.merged, s.chunked, s.chunks, s.read_stalls, s.sq_stalls,
 		s.flushes);
 	fprintf(out,
-		" granted: qps=%u sq=%u sge=%u inline=%u rd_atomic=%u "
-		"max_msg=%u stripe=%s",
-		t->nr_qps, t->limits.max_send_wr, t->max_sge,
-		t->limits.max_inline, t->rd_atomic, t->limits.max_msg_bytes,
-		stripe_name(job->conf->stripe));
+		" stripe=%s peer=%s device=%s; granted: qps=%u sq=%u sge=%u "
+		"inline=%u rd_atomic=%u max_msg=%u",
+		stripe_name(conf->stripe), t->peer, t->device, t->nr_qps,
+		t->limits.max_send_wr, t->max_sge, t->limits.max_inline,
+		t->rd_atomic, t->limits.max_msg_bytes);
 	return finish(out, &text);
 }
 
@@ -216,16 +213,16 @@ char *report_json(const struct report_job *job, const struct wrb_queue *queue,
 	return finish(out, &text);
 }
 
-char *report_target_line(const struct report_job *job,
+char *report_target_line(const struct engine_conf *conf,
 			 const struct serve_stats *stats, uint64_t bytes)
 {
 	char *text;
 
 	if (asprintf(&text,
-		     "rdma_batch: job=%s target: port=%u region=%" PRIu64
+		     "target: port=%u region=%" PRIu64
 		     " clients=%u qps=%u refused=%u lost=%u",
-		     job->name, job->conf->port, bytes, stats->clients,
-		     stats->qps, stats->refused, stats->lost) < 0)
+		     conf->port, bytes, stats->clients, stats->qps,
+		     stats->refused, stats->lost) < 0)
 		return NULL;
 	return text;
 }

@@ -22,13 +22,13 @@ struct report_job {
  * Both return a string that the caller frees, without a newline at its end;
  * NULL: out of memory. The line's tokens are key=value.
  */
-char *report_line(const struct report_job *job, const struct wrb_queue *queue,
+char *report_line(const struct engine_conf *conf, const struct wrb_queue *queue,
 		  const struct transport *transport);
 char *report_json(const struct report_job *job, const struct wrb_queue *queue,
 		  const struct transport *transport);
 
 /* The same for a target. */
-char *report_target_line(const struct report_job *job,
+char *report_target_line(const struct engine_conf *conf,
 			 const struct serve_stats *stats, uint64_t bytes);
 
 /* Empties the file or makes it. 0 or -errno. */

@@ -17,12 +17,8 @@ struct target {
 static void report(const struct target *target, const struct serve_stats *stats)
 {
 	const struct job *job = &target->job;
-	const struct report_job who = {
-		.name = job->td->o.name,
-		.number = job->td->subjob_number,
-		.conf = &job->conf,
-	};
-	char *line = report_target_line(&who, stats, target->region.bytes);
+	char *line =
+		report_target_line(&job->conf, stats, target->region.bytes);
 
 	if (line)
 		job->env.info(job->env.arg, "%s", line);
