@@ -41,6 +41,7 @@ struct option_texts {
 #define TIME(name, field, least, most, dflt, text)	   char *name;
 #define TEXT(name, dflt, text)				   char *name;
 #include "options.def"
+	uint64_t file_bytes; /* not an option: see options_file_bytes() */
 };
 const int engine_option_bytes = sizeof(struct option_texts);
 
@@ -351,7 +352,7 @@ static bool size_is_given(const struct thread_options *o)
 	return o->size && o->size != -1ULL;
 }
 
-static int file_bytes_given(const struct thread_data *td,
+static int file_bytes_fixed(const struct thread_data *td,
 			    const struct engine_env *env, uint64_t *bytes)
 {
 	const struct thread_options *o = &td->o;
@@ -375,14 +376,14 @@ static int file_bytes_given(const struct thread_data *td,
 	return 0;
 }
 
-int options_file_bytes(const struct thread_data *td,
-		       const struct engine_env *env, uint64_t *bytes)
+static int file_bytes_of(const struct thread_data *td,
+			 const struct engine_env *env, uint64_t *bytes)
 {
 	const struct thread_options *o = &td->o;
 	uint64_t start;
 
 	if (o->file_size_low)
-		return file_bytes_given(td, env, bytes);
+		return file_bytes_fixed(td, env, bytes);
 	if (!size_is_given(o)) {
 		env->error(env->arg, "size= is required, in bytes: how much "
 				     "of the target's region the job uses; in "
@@ -399,6 +400,25 @@ int options_file_bytes(const struct thread_data *td,
 		env->error(env->arg, "offset= and size= reach beyond 2^64");
 		return EINVAL;
 	}
+	return 0;
+}
+
+/*
+ * Kept from the first call on: replaying a log, fio adds the log's bytes to
+ * size= between setup and init.
+ */
+int options_file_bytes(const struct thread_data *td,
+		       const struct engine_env *env, uint64_t *bytes)
+{
+	struct option_texts *texts = td->eo;
+	int rc;
+
+	if (!texts->file_bytes) {
+		rc = file_bytes_of(td, env, &texts->file_bytes);
+		if (rc)
+			return rc;
+	}
+	*bytes = texts->file_bytes;
 	return 0;
 }
 
