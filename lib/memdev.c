@@ -859,11 +859,12 @@ void memdev_stats_get(const struct memdev *dev, struct memdev_stats *stats)
 
 int memdev_cq_create(struct memdev *dev, uint32_t cqe, struct ibv_cq **out)
 {
-	uint32_t entries = round_up_pow2(cqe);
 	struct mem_cq *cq;
+	uint32_t entries;
 
 	if (!cqe || cqe > dev->attr.max_cqe)
 		return -EINVAL;
+	entries = round_up_pow2(cqe);
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return -ENOMEM;
