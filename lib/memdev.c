@@ -685,7 +685,7 @@ static always_inline int qp_take_chain(struct mem_qp *qp,
 	return err ? err : ENOMEM;
 }
 
-static void post_account(struct mem_qp *qp, uint32_t old_head)
+static always_inline void post_account(struct mem_qp *qp, uint32_t old_head)
 {
 	struct memdev_stats *stats = &qp->dev->stats;
 	uint32_t used = qp->head - qp->tail;
@@ -697,25 +697,34 @@ static void post_account(struct mem_qp *qp, uint32_t old_head)
 	qp_wait_turn(qp);
 }
 
+static cold int post_send_faulty(struct mem_qp *qp, struct ibv_send_wr *wr,
+				 struct ibv_send_wr **bad_wr)
+{
+	const struct memdev_fault *fault;
+	uint32_t old_head = qp->head;
+	int err;
+
+	fault = fault_event(qp->dev, MEMDEV_FAIL_DOORBELL);
+	err = qp_take_chain(qp, wr, fault ? fault->taken : UINT32_MAX, bad_wr);
+	post_account(qp, old_head);
+	if (err || !fault)
+		return err;
+	*bad_wr = NULL;
+	return fault_errno(fault);
+}
+
 static int memdev_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 			    struct ibv_send_wr **bad_wr)
 {
-	const struct memdev_fault *fault = NULL;
 	struct mem_qp *qp = to_qp(ibqp);
-	uint32_t max = UINT32_MAX;
 	uint32_t old_head = qp->head;
 	int err;
 
 	if (unlikely(qp->dev->faulty))
-		fault = fault_event(qp->dev, MEMDEV_FAIL_DOORBELL);
-	if (unlikely(fault))
-		max = fault->taken;
-	err = qp_take_chain(qp, wr, max, bad_wr);
+		return post_send_faulty(qp, wr, bad_wr);
+	err = qp_take_chain(qp, wr, UINT32_MAX, bad_wr);
 	post_account(qp, old_head);
-	if (likely(!fault) || err)
-		return err;
-	*bad_wr = NULL;
-	return fault_errno(fault);
+	return err;
 }
 
 static always_inline void cq_pop(struct mem_cq *cq, struct ibv_wc *wc)
