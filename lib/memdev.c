@@ -662,8 +662,8 @@ static always_inline int qp_take_chain(struct mem_qp *qp,
 				       struct ibv_send_wr **bad_wr)
 {
 	uint32_t head = qp->head;
-	uint32_t free = qp->max_wr - (head - qp->tail);
-	uint32_t end = head + (max < free ? max : free);
+	uint32_t room = qp->max_wr - (head - qp->tail);
+	uint32_t end = head + (max < room ? max : room);
 	uint32_t signalled = 0;
 	int err = 0;
 
@@ -679,7 +679,7 @@ static always_inline int qp_take_chain(struct mem_qp *qp,
 	qp->cq->due += likely(qp->qp.state == IBV_QPS_RTS) ? signalled
 							   : head - qp->head;
 	qp->head = head;
-	if (likely(!wr) || (!err && max <= free))
+	if (likely(!wr) || (!err && max <= room))
 		return 0;
 	*bad_wr = wr;
 	return err ? err : ENOMEM;
