@@ -118,8 +118,8 @@ struct memdev {
 	struct memdev_attr attr;
 	struct memdev_stats stats;
 	struct mem_fault faults[NR_FAULTS];
-	LIST_HEAD(, mem_cq) cqs;
-	LIST_HEAD(, mem_qp) qps;
+	LIST_HEAD(mem_cqs, mem_cq) cqs;
+	LIST_HEAD(mem_qps, mem_qp) qps;
 };
 
 static always_inline struct mem_qp *to_qp(struct ibv_qp *qp)
