@@ -432,6 +432,53 @@ static inline enum plan_stop plan_why(const struct plan *plan)
 }
 
 /*
+ * The common case in a tight loop: operations that are neither merged nor cut,
+ * one WR each. Stops at the first that is not like that or finds no room.
+ */
+static always_inline void plan_walk_plain(struct plan *plan, uint32_t nr,
+					  plan_emit_fn emit, void *ctx)
+{
+	const bool batch = plan->rules->stripe == WRB_STRIPE_BATCH;
+	const uint32_t cut_above = plan->rules->cut_above;
+	struct plan_lane *lanes = plan->lanes;
+	const struct op *ops = plan->ops;
+	uint32_t index = plan->next_op, left = nr - plan->nr_consumed;
+	uint32_t lane = plan->lane, planned;
+
+	for (planned = 0; planned < left; planned++) {
+		const struct op *op = &ops[index];
+		const bool read = op->dir == WRB_READ;
+		const struct plan_seg seg = { op->local_addr, op->length,
+					      op->local };
+		struct plan_wr wr = {
+			.first_op = index,
+			.nr_ops = 1,
+			.nr_segs = 1,
+			.segs = &seg,
+			.remote_addr = op->remote_addr,
+			.remote = op->remote,
+			.length = op->length,
+			.read = read,
+		};
+
+		if (unlikely(op->length > cut_above || op->planned_bytes))
+			break;
+		if (!batch || unlikely(!plan_lane_takes(&lanes[lane], read)))
+			lane = plan_lane_choose(plan, read, op->remote_addr);
+		if (unlikely(lane == PLAN_NO_LANE))
+			break;
+		lanes[lane].slots--;
+		lanes[lane].reads -= read;
+		wr.lane = lane;
+		index = op->next;
+		emit(ctx, &wr);
+	}
+	plan->next_op = index;
+	plan->nr_consumed += planned;
+	plan->nr_wrs += planned;
+}
+
+/*
  * Plans a list of nr operations from index on, as far as the lanes' room
  * reaches. The caller fills rules, ops, lanes, the scratch and lane, and
  * zeroes the rest.
@@ -444,6 +491,11 @@ static always_inline void plan_walk(struct plan *plan, uint32_t index,
 		struct plan_run run;
 		bool whole;
 
+		if (!plan->rules->merge) {
+			plan_walk_plain(plan, nr, emit, ctx);
+			if (likely(plan->nr_consumed == nr))
+				break;
+		}
 		plan_run_begin(plan, &run, plan->next_op,
 			       nr - plan->nr_consumed);
 		if (likely(run.pieces == 1))

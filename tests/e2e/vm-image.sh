@@ -188,7 +188,8 @@ put() { # TREE FILE...: files and their libraries, each at its own path
 	tree=$1
 	shift
 	# shellcheck disable=SC2046 # paths of libraries hold no blanks
-	cp -L --remove-destination --parents "$@" $(libraries "$@") "$tree"
+	cp -L --remove-destination --parents "$@" $(libraries "$@") "$tree" ||
+		die "cannot copy for the guest: $*"
 }
 
 make_root() { # TREE: directories as on a merged-/usr system
@@ -282,12 +283,17 @@ put_engine() { # TREE
 	echo 'export ENGINE=/src/engine/fio-rdma_batch.so' >>"$1/vm/env"
 }
 
-put_extra() { # TREE FILE...
+put_extra() { # TREE FILE...: absolute paths; directories as they are
 	tree=$1
 	shift
 	for file; do
+		case $file in
+		/*) [ -e "$file" ] || die "there is no file $file" ;;
+		*) die "VM_FILES takes absolute paths, not $file" ;;
+		esac
 		if [ -d "$file" ]; then
-			cp -a --parents "$file" "$tree"
+			mkdir -p "$tree${file%/*}"
+			cp -a "$file" "$tree${file%/*}/"
 		else
 			put "$tree" "$file"
 		fi

@@ -23,7 +23,8 @@
 # environment:
 #   VM_KERNEL       6.12 (default) or 6.1: the version of Debian's kernel
 #   VM_TIMEOUT      seconds until the guests are ended (default 300)
-#   VM_FILES        files to bring along, with their libraries, at their paths
+#   VM_FILES        absolute paths of files to bring along at the same paths, with
+#                   the libraries they are linked with; or of directories
 #   ENGINE_SO       the engine (default: build/engine/fio-rdma_batch.so)
 #   VM_NO_ENGINE    1: the script needs no engine
 #   FIO             the fio to bring along (default: the one in PATH)
