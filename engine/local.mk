@@ -26,8 +26,14 @@ engine_libengine_fio_la_CFLAGS = $(AM_CFLAGS) $(IBVERBS_CFLAGS) \
 	-fvisibility=hidden
 
 engine_libengine_la_SOURCES = \
+	engine/caps.c \
+	engine/caps.h \
+	engine/cm.c \
+	engine/cm.h \
 	engine/handshake.c \
 	engine/handshake.h \
+	engine/rdma_device.c \
+	engine/rdma_device.h \
 	engine/reap.c \
 	engine/reap.h \
 	engine/region_mem.c \

@@ -4,6 +4,9 @@
 # The engine in the installed fio, over the transport in memory: no hardware.
 # TAP on stdout. ENGINE names the engine if it is not in build/.
 
+# Most functions are called by name, through ok().
+# shellcheck disable=SC2317
+
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/e2e/lib.sh
 . "$here/lib.sh"
@@ -115,7 +118,7 @@ case_nr=0
 for rw in write randwrite randrw rw; do
 	for bs in 1 64 4k 60k 1m 1-9999; do
 		for _ in 1 2 3; do
-			data_case $rw $bs $case_nr
+			data_case "$rw" "$bs" $case_nr
 			case_nr=$((case_nr + 1))
 		done
 	done
@@ -214,8 +217,8 @@ interrupt_ends_it() {
 		--time_based --runtime=60 >out 2>&1 &
 	waiting=$!
 	sleep 1
-	kill -INT $waiting
-	wait_for 5 ended $waiting || kill -KILL $waiting
+	kill -INT "$waiting"
+	wait_for 5 ended "$waiting" || kill -KILL "$waiting"
 	cat out
 	grep -q 'WRs/doorbell=' out && grep -q 'IOPS=' out
 }
