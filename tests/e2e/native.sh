@@ -363,6 +363,25 @@ log_out_of_range() {
 ok 'refused: a log that reaches beyond the region' \
 	says 'are outside of the region of 1048576 bytes' log_out_of_range
 
+# -- job files -----------------------------------------------------------
+for file in "$here"/../../jobs/*.fio; do
+	name=${file##*/}
+	case $name in
+	target.fio | compare-builtin-rdma.fio) continue ;; # need a device
+	esac
+	ok "jobs/$name" env RUNTIME=1 ENGINE="$ENGINE" \
+		sh "$here/../../jobs/run.sh" "$file"
+done
+
+quickstart_batches() {
+	env ENGINE="$ENGINE" sh "$here/../../jobs/run.sh" \
+		"$here/../../jobs/quickstart.fio" 2>&1 >/dev/null |
+		sed -n 's/.* WRs.doorbell=\([0-9]*\).*/\1/p' >ratios
+	cat ratios
+	[ "$(awk '$1 >= 15' ratios | wc -l)" = 2 ]
+}
+ok 'jobs/quickstart.fio posts 15 WRs a doorbell' quickstart_batches
+
 # -- loading -------------------------------------------------------------
 helps() {
 	fio --enghelp="$ENGINE" >help || return 1
