@@ -50,6 +50,7 @@ static void drain_lane(struct flight *flight, struct lane *lane)
 	if (lane->head != lane->tail)
 		return;
 	lane->state = WRB_LANE_DEAD;
+	lane->marker = false;
 	flight->nr_draining--;
 }
 
