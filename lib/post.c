@@ -3,7 +3,6 @@
 #include "post.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "drain.h"
 
@@ -35,11 +34,12 @@ static cold void post_came_short(struct flight *flight, struct lane *lane,
 	flight->nr_short++;
 	flight->stats.short_posts++;
 	flight->room[lane->index] = (struct plan_lane){ 0 };
+	errno = rc;
 	log_line(&flight->log,
-		 "lane %u: posting %u WRs failed, %u were taken: %s; in flight "
+		 "lane %u: posting %u WRs failed, %u were taken: %m; in flight "
 		 "%u of %u",
-		 lane->index, nr, taken, strerror(rc),
-		 (uint32_t)(lane->posted - lane->tail), flight->slots);
+		 lane->index, nr, taken, (uint32_t)(lane->posted - lane->tail),
+		 flight->slots);
 }
 
 void post_chain(struct flight *flight, struct lane *lane)
