@@ -345,7 +345,7 @@ wrb_export uint32_t wrb_inflight(const struct wrb_queue *queue)
 	return ops->nr_ops - ops->nr_free - ops->staged.nr;
 }
 
-/* -- submit ------------------------------------------------------------- */
+/* -- staged, and failed in part ------------------------------------------ */
 
 /* Takes an operation that was staged for the rest of its WRs off its list. */
 static void broken_end(struct flight *flight, uint32_t index)
@@ -359,7 +359,10 @@ static void broken_end(struct flight *flight, uint32_t index)
 		flight_finish(flight, index);
 }
 
-/* Ends the staged operations that have failed in part. */
+/*
+ * Ends the staged operations that have failed in part. To be called where WRs
+ * may have failed, so that none of them is staged between two calls.
+ */
 static cold void broken_purge(struct flight *flight)
 {
 	struct op_list staged = flight->ops.staged;
@@ -375,6 +378,8 @@ static cold void broken_purge(struct flight *flight)
 	}
 	flight->nr_broken = 0;
 }
+
+/* -- submit ------------------------------------------------------------- */
 
 static struct plan plan_make(struct wrb_queue *queue, struct plan_lane *room)
 {
@@ -431,9 +436,8 @@ wrb_export int wrb_submit(struct wrb_queue *queue)
 	struct flight *flight = &queue->flight;
 	struct op_list *staged = &flight->ops.staged;
 	struct plan plan;
+	uint32_t untaken;
 
-	if (unlikely(flight->nr_broken))
-		broken_purge(flight);
 	if (!staged->nr)
 		return 0;
 	if (unlikely(!flight->nr_ready))
@@ -445,7 +449,10 @@ wrb_export int wrb_submit(struct wrb_queue *queue)
 	plan_apply(queue, &plan);
 	if (likely(plan.nr_wrs))
 		queue->first_lane = plan_lane_after(&plan, queue->first_lane);
-	return (int)(plan.nr_wrs - post_all(flight));
+	untaken = post_all(flight);
+	if (unlikely(flight->nr_broken))
+		broken_purge(flight);
+	return (int)(plan.nr_wrs - untaken);
 }
 
 /* -- poll --------------------------------------------------------------- */
@@ -453,9 +460,15 @@ wrb_export int wrb_submit(struct wrb_queue *queue)
 wrb_export int wrb_poll(struct wrb_queue *queue, struct wrb_done *done,
 			uint32_t max)
 {
+	struct flight *flight = &queue->flight;
+	int nr;
+
 	if (unlikely(!max))
 		return -EINVAL;
-	return complete_poll(&queue->flight, done, max);
+	nr = complete_poll(flight, done, max);
+	if (unlikely(flight->nr_broken))
+		broken_purge(flight);
+	return nr;
 }
 
 /* -- failure ------------------------------------------------------------ */
@@ -493,6 +506,8 @@ wrb_export int wrb_lane_replace(struct wrb_queue *queue, uint32_t index,
 	if (lane->state == WRB_LANE_READY)
 		return -EBUSY;
 	complete_lost(flight, lane);
+	if (flight->nr_broken)
+		broken_purge(flight);
 	flight->nr_draining -= lane->state == WRB_LANE_DRAINING;
 	lane_renew(lane, qp);
 	if (!qp)
@@ -623,8 +638,6 @@ wrb_export int wrb_explain(struct wrb_queue *queue, struct wrb_plan_wr *wrs,
 	struct dry_run run = { flight, wrs, max, 0 };
 	struct plan plan;
 
-	if (unlikely(flight->nr_broken))
-		broken_purge(flight);
 	if (!staged->nr)
 		return 0;
 	if (!flight->nr_ready)
