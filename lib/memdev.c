@@ -32,6 +32,17 @@ struct mem_mr {
 	int access;
 };
 
+/*
+ * An SGE of a slot. Not in the order of struct ibv_sge, lest the compiler join
+ * the two halves in one load: callers have just stored them one by one, and
+ * such a load has to wait until both stores have left the store buffer.
+ */
+struct mem_sge {
+	uint64_t addr;
+	uint32_t lkey;
+	uint32_t length;
+};
+
 /* A slot of a send queue. Its payload is its SGEs, or its inline bytes. */
 struct mem_wqe {
 	uint64_t wr_id;
@@ -41,7 +52,7 @@ struct mem_wqe {
 	uint16_t nr_sges;
 	uint8_t opcode;
 	uint8_t flags;
-	struct ibv_sge payload[];
+	struct mem_sge payload[];
 };
 
 struct mem_cqe {
@@ -49,8 +60,8 @@ struct mem_cqe {
 	struct mem_qp *qp;
 	uint32_t sq_end; /* slots before this are free once it is polled */
 	uint32_t byte_len;
-	enum ibv_wc_status status;
-	enum ibv_wc_opcode opcode;
+	uint8_t status;
+	uint8_t opcode;
 };
 
 TAILQ_HEAD(mem_turns, mem_qp);
@@ -97,7 +108,7 @@ struct mem_fault {
 struct memdev {
 	struct ibv_context context;
 	struct mem_mr *mrs;
-	uint32_t nr_mrs;
+	uint32_t mr_mask;
 	uint32_t next_mr; /* where to look for a free one */
 	uint32_t next_qp_num;
 	bool faulty;
@@ -107,8 +118,8 @@ struct memdev {
 	struct memdev_attr attr;
 	struct memdev_stats stats;
 	struct mem_fault faults[NR_FAULTS];
-	LIST_HEAD(, mem_cq) cqs;
-	LIST_HEAD(, mem_qp) qps;
+	LIST_HEAD(mem_cqs, mem_cq) cqs;
+	LIST_HEAD(mem_qps, mem_qp) qps;
 };
 
 static always_inline struct mem_qp *to_qp(struct ibv_qp *qp)
@@ -196,35 +207,36 @@ void memdev_fault_clear(struct memdev *dev)
 
 /* -- memory regions ------------------------------------------------------ */
 
-/* True when the key is live, allows what is needed, and covers the range. */
+/*
+ * True when the key is live, allows what is needed, and covers the range, which
+ * is not empty. A key holds its index, so a masked one cannot match.
+ */
 static always_inline bool mr_covers(const struct memdev *dev, uint32_t lkey,
 				    uint64_t addr, uint64_t length, int access)
 {
-	const struct mem_mr *mr = dev->mrs + (lkey >> KEY_SHIFT);
+	const struct mem_mr *mr = dev->mrs + (lkey >> KEY_SHIFT & dev->mr_mask);
+	uint64_t offset = addr - mr->addr;
 
-	if (unlikely(lkey >> KEY_SHIFT >= dev->nr_mrs || mr->lkey != lkey))
-		return false;
-	/* In this order neither the sum nor the difference can wrap. */
-	return length <= mr->length && addr >= mr->addr &&
-	       addr - mr->addr <= mr->length - length &&
-	       (mr->access & access) == access;
+	/* Below the start the offset wraps and is too large. */
+	return likely(mr->lkey == lkey) && likely(offset < mr->length) &&
+	       likely(length <= mr->length - offset) &&
+	       likely((mr->access & access) == access);
 }
 
-static int mr_table_grow(struct memdev *dev)
+static int mr_table_grow(struct memdev *dev, uint32_t nr)
 {
-	uint32_t nr = dev->nr_mrs ? 2 * dev->nr_mrs : FIRST_NR_MRS;
+	uint32_t i = dev->mrs ? dev->mr_mask + 1 : 0;
 	struct mem_mr *mrs;
-	uint32_t i;
 
 	if (nr > MAX_NR_MRS)
 		return -ENOMEM;
 	mrs = realloc(dev->mrs, nr * sizeof(*mrs));
 	if (!mrs)
 		return -ENOMEM;
-	for (i = dev->nr_mrs; i < nr; i++)
+	dev->next_mr = i;
+	for (; i < nr; i++)
 		mrs[i] = (struct mem_mr){ .lkey = i << KEY_SHIFT | 1 };
-	dev->next_mr = dev->nr_mrs;
-	dev->nr_mrs = nr;
+	dev->mr_mask = nr - 1;
 	dev->mrs = mrs;
 	return 0;
 }
@@ -232,21 +244,17 @@ static int mr_table_grow(struct memdev *dev)
 /* Goes round, so that the generations of an entry last longer. */
 static struct mem_mr *mr_find_free(struct memdev *dev)
 {
-	uint32_t tries, i = dev->next_mr;
+	uint32_t tries, nr = dev->mr_mask + 1;
+	struct mem_mr *mr;
 
-	for (tries = 0; tries < dev->nr_mrs; tries++, i++) {
-		if (i == dev->nr_mrs)
-			i = 0;
-		if (!dev->mrs[i].length)
-			break;
+	for (tries = 0; tries < nr; tries++) {
+		mr = &dev->mrs[dev->next_mr++ & dev->mr_mask];
+		if (!mr->length)
+			return mr;
 	}
-	if (tries == dev->nr_mrs) {
-		if (mr_table_grow(dev))
-			return NULL;
-		i = dev->next_mr;
-	}
-	dev->next_mr = i + 1;
-	return &dev->mrs[i];
+	if (mr_table_grow(dev, 2 * nr))
+		return NULL;
+	return &dev->mrs[dev->next_mr++];
 }
 
 int memdev_mr_reg(struct memdev *dev, void *addr, uint64_t length, int access,
@@ -274,9 +282,9 @@ int memdev_mr_reg(struct memdev *dev, void *addr, uint64_t length, int access,
 int memdev_mr_dereg(struct memdev *dev, uint32_t lkey)
 {
 	uint32_t index = lkey >> KEY_SHIFT;
-	struct mem_mr *mr = dev->mrs + index;
+	struct mem_mr *mr = dev->mrs + (index & dev->mr_mask);
 
-	if (index >= dev->nr_mrs || mr->lkey != lkey || !mr->length)
+	if (mr->lkey != lkey || !mr->length)
 		return -EINVAL;
 	mr->length = 0;
 	mr->lkey = index << KEY_SHIFT |
@@ -320,13 +328,17 @@ static always_inline void copy_bytes(void *to, const void *from, size_t length)
 	memcpy((char *)to + length - sizeof(last), &last, sizeof(last));
 }
 
-static always_inline enum ibv_wc_status scatter(const struct memdev *dev,
-						const struct mem_wqe *wqe)
+/* Remote to local memory. */
+static always_inline enum ibv_wc_status move_read(const struct memdev *dev,
+						  const struct mem_wqe *wqe)
 {
-	const struct ibv_sge *sge = wqe->payload;
-	const struct ibv_sge *end = sge + wqe->nr_sges;
+	const struct mem_sge *sge = wqe->payload;
+	const struct mem_sge *end = sge + wqe->nr_sges;
 	const char *from = (const char *)(uintptr_t)wqe->remote_addr;
 
+	if (unlikely(!mr_covers(dev, wqe->rkey ^ KEY_REMOTE, wqe->remote_addr,
+				wqe->length, IBV_ACCESS_REMOTE_READ)))
+		return IBV_WC_REM_ACCESS_ERR;
 	for (; sge < end; from += sge->length, sge++) {
 		if (unlikely(!sge->length))
 			continue;
@@ -341,8 +353,8 @@ static always_inline enum ibv_wc_status scatter(const struct memdev *dev,
 static always_inline enum ibv_wc_status gather(const struct memdev *dev,
 					       const struct mem_wqe *wqe)
 {
-	const struct ibv_sge *sge = wqe->payload;
-	const struct ibv_sge *end = sge + wqe->nr_sges;
+	const struct mem_sge *sge = wqe->payload;
+	const struct mem_sge *end = sge + wqe->nr_sges;
 	char *to = (char *)(uintptr_t)wqe->remote_addr;
 
 	for (; sge < end; to += sge->length, sge++) {
@@ -356,27 +368,30 @@ static always_inline enum ibv_wc_status gather(const struct memdev *dev,
 	return IBV_WC_SUCCESS;
 }
 
-static always_inline enum ibv_wc_status wqe_move(const struct memdev *dev,
-						 const struct mem_wqe *wqe)
+/* Local to remote memory. */
+static always_inline enum ibv_wc_status move_write(const struct memdev *dev,
+						   const struct mem_wqe *wqe)
 {
-	bool read = wqe->opcode == IBV_WR_RDMA_READ;
-	int access = read ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
-
-	if (unlikely(wqe->length > dev->attr.max_msg_bytes))
-		return IBV_WC_LOC_LEN_ERR;
-	/* An empty message is valid with any key (IBA 1.4, C9-88). */
-	if (unlikely(!wqe->length))
-		return IBV_WC_SUCCESS;
 	if (unlikely(!mr_covers(dev, wqe->rkey ^ KEY_REMOTE, wqe->remote_addr,
-				wqe->length, access)))
+				wqe->length, IBV_ACCESS_REMOTE_WRITE)))
 		return IBV_WC_REM_ACCESS_ERR;
-	if (read)
-		return scatter(dev, wqe);
 	if (likely(!(wqe->flags & IBV_SEND_INLINE)))
 		return gather(dev, wqe);
 	copy_bytes((void *)(uintptr_t)wqe->remote_addr, wqe->payload,
 		   wqe->length);
 	return IBV_WC_SUCCESS;
+}
+
+static always_inline enum ibv_wc_status wqe_move(const struct memdev *dev,
+						 const struct mem_wqe *wqe)
+{
+	/* One test for both ends: 0 wraps. */
+	if (unlikely(wqe->length - 1 >= dev->attr.max_msg_bytes)) {
+		/* An empty message is valid with any key (IBA 1.4, C9-88). */
+		return wqe->length ? IBV_WC_LOC_LEN_ERR : IBV_WC_SUCCESS;
+	}
+	return wqe->opcode == IBV_WR_RDMA_READ ? move_read(dev, wqe)
+					       : move_write(dev, wqe);
 }
 
 /* Nothing of the CQ can be trusted after an overrun: it is out of order. */
@@ -564,16 +579,12 @@ void memdev_freeze(struct memdev *dev, int frozen)
 
 /* -- verbs --------------------------------------------------------------- */
 
-/*
- * Field by field: callers have just written them so, and a load of all 16
- * bytes could not be served from the store buffer.
- */
 static always_inline uint64_t store_sges(struct mem_wqe *wqe,
 					 const struct ibv_send_wr *wr)
 {
 	const struct ibv_sge *from = wr->sg_list;
 	const struct ibv_sge *end = from + wr->num_sge;
-	struct ibv_sge *to = wqe->payload;
+	struct mem_sge *to = wqe->payload;
 	uint64_t length = 0;
 
 	for (; from < end; from++, to++) {
@@ -636,33 +647,31 @@ static always_inline void wqe_fill(struct mem_wqe *wqe,
 			      : store_sges(wqe, wr);
 }
 
-static cold int fail_post(struct memdev *dev)
+static cold int wr_check_faulty(const struct mem_qp *qp,
+				const struct ibv_send_wr *wr)
 {
-	const struct memdev_fault *fault = fault_event(dev, MEMDEV_FAIL_POST);
+	const struct memdev_fault *fault;
 
-	return fault ? fault_errno(fault) : 0;
+	fault = fault_event(qp->dev, MEMDEV_FAIL_POST);
+	return fault ? fault_errno(fault) : wr_check(qp, wr);
 }
 
+/* Takes at most max WRs of a chain; 0, or an errno and *bad_wr. */
 static always_inline int qp_take_chain(struct mem_qp *qp,
 				       struct ibv_send_wr *wr, uint32_t max,
 				       struct ibv_send_wr **bad_wr)
 {
-	uint32_t full = qp->tail + qp->max_wr;
 	uint32_t head = qp->head;
+	uint32_t room = qp->max_wr - (head - qp->tail);
+	uint32_t end = head + (max < room ? max : room);
 	uint32_t signalled = 0;
 	int err = 0;
 
-	for (; wr && max; wr = wr->next, max--, head++) {
-		if (unlikely(qp->dev->faulty))
-			err = fail_post(qp->dev);
-		if (likely(!err))
-			err = wr_check(qp, wr);
-		if (likely(!err) && unlikely(head == full))
-			err = ENOMEM;
-		if (unlikely(err)) {
-			*bad_wr = wr;
+	for (; wr && head != end; wr = wr->next, head++) {
+		err = unlikely(qp->dev->faulty) ? wr_check_faulty(qp, wr)
+						: wr_check(qp, wr);
+		if (unlikely(err))
 			break;
-		}
 		wqe_fill(qp_slot(qp, head), wr);
 		signalled += !!(wr->send_flags & IBV_SEND_SIGNALED);
 	}
@@ -670,10 +679,13 @@ static always_inline int qp_take_chain(struct mem_qp *qp,
 	qp->cq->due += likely(qp->qp.state == IBV_QPS_RTS) ? signalled
 							   : head - qp->head;
 	qp->head = head;
-	return err;
+	if (likely(!wr) || (!err && max <= room))
+		return 0;
+	*bad_wr = wr;
+	return err ? err : ENOMEM;
 }
 
-static void post_account(struct mem_qp *qp, uint32_t old_head)
+static always_inline void post_account(struct mem_qp *qp, uint32_t old_head)
 {
 	struct memdev_stats *stats = &qp->dev->stats;
 	uint32_t used = qp->head - qp->tail;
@@ -685,25 +697,34 @@ static void post_account(struct mem_qp *qp, uint32_t old_head)
 	qp_wait_turn(qp);
 }
 
+static cold int post_send_faulty(struct mem_qp *qp, struct ibv_send_wr *wr,
+				 struct ibv_send_wr **bad_wr)
+{
+	const struct memdev_fault *fault;
+	uint32_t old_head = qp->head;
+	int err;
+
+	fault = fault_event(qp->dev, MEMDEV_FAIL_DOORBELL);
+	err = qp_take_chain(qp, wr, fault ? fault->taken : UINT32_MAX, bad_wr);
+	post_account(qp, old_head);
+	if (err || !fault)
+		return err;
+	*bad_wr = NULL;
+	return fault_errno(fault);
+}
+
 static int memdev_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 			    struct ibv_send_wr **bad_wr)
 {
-	const struct memdev_fault *fault = NULL;
 	struct mem_qp *qp = to_qp(ibqp);
-	uint32_t max = UINT32_MAX;
 	uint32_t old_head = qp->head;
 	int err;
 
 	if (unlikely(qp->dev->faulty))
-		fault = fault_event(qp->dev, MEMDEV_FAIL_DOORBELL);
-	if (unlikely(fault))
-		max = fault->taken;
-	err = qp_take_chain(qp, wr, max, bad_wr);
+		return post_send_faulty(qp, wr, bad_wr);
+	err = qp_take_chain(qp, wr, UINT32_MAX, bad_wr);
 	post_account(qp, old_head);
-	if (likely(!fault) || err)
-		return err;
-	*bad_wr = NULL;
-	return fault_errno(fault);
+	return err;
 }
 
 static always_inline void cq_pop(struct mem_cq *cq, struct ibv_wc *wc)
@@ -797,6 +818,10 @@ int memdev_open(const struct memdev_attr *attr, struct memdev **out)
 	dev = calloc(1, sizeof(*dev));
 	if (!dev)
 		return -ENOMEM;
+	if (mr_table_grow(dev, FIRST_NR_MRS)) {
+		free(dev);
+		return -ENOMEM;
+	}
 	dev->attr = granted;
 	dev->next_qp_num = FIRST_QP_NUM;
 	dev->context.cmd_fd = -1;
@@ -843,11 +868,12 @@ void memdev_stats_get(const struct memdev *dev, struct memdev_stats *stats)
 
 int memdev_cq_create(struct memdev *dev, uint32_t cqe, struct ibv_cq **out)
 {
-	uint32_t entries = round_up_pow2(cqe);
 	struct mem_cq *cq;
+	uint32_t entries;
 
 	if (!cqe || cqe > dev->attr.max_cqe)
 		return -EINVAL;
+	entries = round_up_pow2(cqe);
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return -ENOMEM;
@@ -889,7 +915,7 @@ static bool cap_fits(const struct memdev_attr *attr,
 
 static size_t slot_size(const struct ibv_qp_cap *cap)
 {
-	size_t sges = cap->max_send_sge * sizeof(struct ibv_sge);
+	size_t sges = cap->max_send_sge * sizeof(struct mem_sge);
 	size_t bytes = sizeof(struct mem_wqe);
 
 	bytes += sges > cap->max_inline_data ? sges : cap->max_inline_data;

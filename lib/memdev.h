@@ -133,9 +133,9 @@ enum memdev_fault_kind {
 	/*
 	 * The nth WR handed to ibv_post_send() (device-wide, from 1) is not
 	 * taken: the call returns value (an errno) and *bad_wr is that WR. WRs
-	 * before it in the chain are taken, WRs after it are not counted. A
-	 * negative value: returns -1 and sets errno to -value, as some
-	 * providers do.
+	 * before it in the chain are taken; WRs after it, or that find the
+	 * send queue full, are not counted. A negative value: returns -1 and
+	 * sets errno to -value, as some providers do.
 	 */
 	MEMDEV_FAIL_POST,
 	/*
@@ -179,8 +179,8 @@ void memdev_fault_clear(struct memdev *dev);
  * How WRs are executed: by default a poll executes what is posted, QP after QP
  * in turn, until it has the CQEs that it was asked for; a CQ that is too small
  * for all that is posted overruns nevertheless. With a seed other than 0 each
- * poll executes a random number of WRs (0..max_per_poll; 0 counts as 1) of random
- * QPs, so that lanes overtake each other; order within a QP stays.
+ * poll executes a random number of WRs (0..max_per_poll; 0 counts as 1) of
+ * random QPs, so that lanes overtake each other; order within a QP stays.
  */
 void memdev_schedule(struct memdev *dev, uint64_t seed, uint32_t max_per_poll);
 

@@ -14,3 +14,12 @@ tests_unit_test_memdev_LDADD = lib/libmemdev.la $(CMOCKA_LIBS)
 endif
 
 TESTS += $(check_PROGRAMS)
+
+# Benchmarks: built on demand, as `make tests/bench/bench_plan`.
+EXTRA_PROGRAMS = tests/bench/bench_plan
+tests_bench_bench_plan_SOURCES = tests/bench/bench.h tests/bench/bench_plan.c \
+	tests/bench/side_alloc.c tests/bench/side_floor.c \
+	tests/bench/side_wrb.c tests/bench/walk_dev.c
+tests_bench_bench_plan_CFLAGS = $(AM_CFLAGS) $(IBVERBS_CFLAGS)
+tests_bench_bench_plan_LDADD = lib/libwrb-core.la
+CLEANFILES += $(EXTRA_PROGRAMS)
