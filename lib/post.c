@@ -3,7 +3,6 @@
 #include "post.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "drain.h"
 
@@ -18,6 +17,19 @@ static uint32_t post_taken(const struct lane *lane, uint32_t nr,
 	if (bad < lane->wrs || bad >= lane->wrs + nr)
 		return nr;
 	return (uint32_t)(bad - lane->wrs);
+}
+
+/* Takes WRs that were not taken out of the lane's counters. */
+static cold void post_uncount(struct lane *lane, const struct ibv_send_wr *wr,
+			      uint32_t nr)
+{
+	lane->stats.wrs -= nr;
+	for (; nr; nr--, wr++) {
+		lane->signalled -= !!(wr->send_flags & IBV_SEND_SIGNALED);
+		lane->extra_sges -= (uint32_t)wr->num_sge - 1;
+		for (int i = 0; i < wr->num_sge; i++)
+			lane->stats.bytes -= wr->sg_list[i].length;
+	}
 }
 
 /* A provider returns an errno, or -1 and sets errno. */
@@ -35,11 +47,13 @@ static cold void post_came_short(struct flight *flight, struct lane *lane,
 	flight->nr_short++;
 	flight->stats.short_posts++;
 	flight->room[lane->index] = (struct plan_lane){ 0 };
+	post_uncount(lane, lane->wrs + taken, nr - taken);
+	errno = rc;
 	log_line(&flight->log,
-		 "lane %u: posting %u WRs failed, %u were taken: %s; in flight "
+		 "lane %u: posting %u WRs failed, %u were taken: %m; in flight "
 		 "%u of %u",
-		 lane->index, nr, taken, strerror(rc),
-		 (uint32_t)(lane->posted - lane->tail), flight->slots);
+		 lane->index, nr, taken, (uint32_t)(lane->posted - lane->tail),
+		 flight->slots);
 }
 
 void post_chain(struct flight *flight, struct lane *lane)
@@ -169,7 +183,6 @@ static void settle_ops(struct flight *flight, uint32_t nr)
 
 static void settle_lane(struct flight *flight, struct lane *lane)
 {
-	lane->stats.wrs -= lane->head - lane->short_from;
 	lane->head = lane->short_from;
 	lane->posted = lane->short_from;
 	lane->is_short = false;

@@ -371,7 +371,7 @@ wrb_export uint32_t wrb_inflight(const struct wrb_queue *queue)
 	return ops->nr_ops - ops->nr_free - ops->staged.nr;
 }
 
-/* -- submit ------------------------------------------------------------- */
+/* -- staged, and failed in part ------------------------------------------ */
 
 /* Takes an operation that was staged for the rest of its WRs off its list. */
 static void broken_end(struct flight *flight, uint32_t index)
@@ -385,7 +385,10 @@ static void broken_end(struct flight *flight, uint32_t index)
 	flight_finish(flight, index);
 }
 
-/* Ends the staged operations that have failed in part. */
+/*
+ * Ends the staged operations that have failed in part. To be called where WRs
+ * may have failed, so that none of them is staged between two calls.
+ */
 static cold void broken_purge(struct flight *flight)
 {
 	struct op_list staged = flight->ops.staged;
@@ -401,6 +404,8 @@ static cold void broken_purge(struct flight *flight)
 	}
 	flight->nr_broken = 0;
 }
+
+/* -- submit ------------------------------------------------------------- */
 
 static always_inline struct plan plan_make(struct wrb_queue *queue,
 					   struct plan_lane *room)
@@ -486,10 +491,8 @@ wrb_export int wrb_submit(struct wrb_queue *queue)
 	struct flight *flight = &queue->flight;
 	struct op_list *staged = &flight->ops.staged;
 	struct plan plan;
-	uint32_t nr_wrs;
+	uint32_t nr_wrs, untaken;
 
-	if (unlikely(flight->nr_broken))
-		broken_purge(flight);
 	if (!staged->nr)
 		return 0;
 	if (unlikely(!flight->nr_ready))
@@ -507,7 +510,10 @@ wrb_export int wrb_submit(struct wrb_queue *queue)
 	if (likely(nr_wrs))
 		queue->first_lane = plan_lane_after(queue->rules.nr_lanes,
 						    queue->first_lane);
-	return (int)(nr_wrs - post_all(flight));
+	untaken = post_all(flight);
+	if (unlikely(flight->nr_broken))
+		broken_purge(flight);
+	return (int)(nr_wrs - untaken);
 }
 
 /* -- poll --------------------------------------------------------------- */
@@ -515,9 +521,15 @@ wrb_export int wrb_submit(struct wrb_queue *queue)
 wrb_export int wrb_poll(struct wrb_queue *queue, struct wrb_done *done,
 			uint32_t max)
 {
+	struct flight *flight = &queue->flight;
+	int nr;
+
 	if (unlikely(!max))
 		return -EINVAL;
-	return complete_poll(&queue->flight, done, max);
+	nr = complete_poll(flight, done, max);
+	if (unlikely(flight->nr_broken))
+		broken_purge(flight);
+	return nr;
 }
 
 /* -- failure ------------------------------------------------------------ */
@@ -555,6 +567,8 @@ wrb_export int wrb_lane_replace(struct wrb_queue *queue, uint32_t index,
 	if (lane->state == WRB_LANE_READY)
 		return -EBUSY;
 	complete_lost(flight, lane);
+	if (flight->nr_broken)
+		broken_purge(flight);
 	flight->nr_draining -= lane->state == WRB_LANE_DRAINING;
 	lane_renew(lane, qp);
 	if (!qp)
@@ -683,8 +697,6 @@ wrb_export int wrb_explain(struct wrb_queue *queue, struct wrb_plan_wr *wrs,
 	struct plan_wr wr;
 	struct plan plan;
 
-	if (unlikely(flight->nr_broken))
-		broken_purge(flight);
 	if (!staged->nr)
 		return 0;
 	if (!flight->nr_ready)

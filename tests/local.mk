@@ -13,6 +13,8 @@ tests_unit_test_memdev_CFLAGS = $(unit_cflags)
 tests_unit_test_memdev_LDADD = lib/libmemdev.la $(CMOCKA_LIBS)
 endif
 
+include tests/property/local.mk
+
 TESTS += $(check_PROGRAMS)
 
 # Benchmarks: built on demand, as `make tests/bench/bench_plan`.
