@@ -12,7 +12,7 @@
 #
 # The guest has rxe0 over eth0; fio, perftest, rping, ibv_devinfo, jq, strace,
 # bash, iproute2 and the usual small programs; jobs/ and tests/e2e/ of this
-# tree under /src; /tmp, /dev/shm and /dev/hugepages. The script finds
+# tree under /src; /dev/shm and /dev/hugepages. The script finds
 #   ENGINE          fio-rdma_batch.so
 #   JOBS            the job files' directory
 #   FIO             fio's path; `fio` finds it too
@@ -86,7 +86,7 @@ monitor() { # N
 	fi
 }
 
-# Copies one serial line to stdout without its control characters, and what
+# Copies what comes from a guest to stdout, without control characters, and what
 # follows the token to a file.
 relay() { # N FIFO
 	prefix=
@@ -121,7 +121,10 @@ start_guest() { # N
 		-nodefaults -no-user-config -display none -no-reboot \
 		-kernel "$kernel/vmlinuz" -initrd "$work/initramfs" -append \
 		"console=ttyS0 quiet panic=-1 oops=panic mitigations=off guest=$1 guests=$guests" \
-		-serial "file:$work/kernel.$1" -serial "file:$work/script.$1" \
+		-serial "file:$work/kernel.$1" \
+		-chardev "file,id=script,path=$work/script.$1" \
+		-device virtio-serial-pci,max_ports=2 \
+		-device virtserialport,chardev=script,nr=1 \
 		-monitor "$(monitor "$1")" -netdev "$(network "$1")" \
 		-device "virtio-net-pci,netdev=net,mac=52:54:00:00:00:0$1,romfile=" \
 		</dev/null >"$work/qemu.$1" 2>&1 &
@@ -171,7 +174,7 @@ stop_guests() { # SIGNAL
 	done
 }
 
-# A relay ends with its guest, unless the guest never opened its serial line.
+# A relay ends with its guest, unless QEMU never opened the other end.
 end_relays() {
 	for fifo in "$work"/kernel.* "$work"/script.*; do
 		: <>"$fifo"
