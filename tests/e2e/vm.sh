@@ -23,8 +23,8 @@
 # environment:
 #   VM_KERNEL       6.12 (default) or 6.1: the version of Debian's kernel
 #   VM_TIMEOUT      seconds until the guests are ended (default 300)
-#   VM_FILES        absolute paths of files to bring along at the same paths, with
-#                   the libraries they are linked with; or of directories
+#   VM_FILES        absolute paths of files to bring along at the same paths,
+#                   with the libraries they are linked with; or of directories
 #   ENGINE_SO       the engine (default: build/engine/fio-rdma_batch.so)
 #   VM_NO_ENGINE    1: the script needs no engine
 #   FIO             the fio to bring along (default: the one in PATH)
@@ -113,14 +113,15 @@ start_relays() { # N
 start_guest() { # N
 	start_relays "$1"
 	accel='tcg,thread=multi' cpu=max
+	kernel_line='console=ttyS0 quiet panic=-1 oops=panic mitigations=off'
 	[ "${VM_KVM-}" != 1 ] || accel=kvm cpu=host
 	# Even if this shell is killed outright, its guests end with it.
 	setpriv --pdeathsig KILL qemu-system-x86_64 \
 		-machine q35 -accel "$accel" -cpu "$cpu" \
 		-smp "${VM_CPUS:-2}" -m "${VM_MEM:-2048}" \
 		-nodefaults -no-user-config -display none -no-reboot \
-		-kernel "$kernel/vmlinuz" -initrd "$work/initramfs" -append \
-		"console=ttyS0 quiet panic=-1 oops=panic mitigations=off guest=$1 guests=$guests" \
+		-kernel "$kernel/vmlinuz" -initrd "$work/initramfs" \
+		-append "$kernel_line guest=$1 guests=$guests" \
 		-serial "file:$work/kernel.$1" \
 		-chardev "file,id=script,path=$work/script.$1" \
 		-device virtio-serial-pci,max_ports=2 \
