@@ -28,9 +28,8 @@
 #   ENGINE_SO       the engine (default: build/engine/fio-rdma_batch.so)
 #   VM_NO_ENGINE    1: the script needs no engine
 #   FIO             the fio to bring along (default: the one in PATH)
-#   VM_CPUS         of each guest (default 1: with more, a kernel that rewrites its
-#                   code, as at boot, now and then dies of an "int3" in emulators
-#                   before QEMU 8.1)
+#   VM_CPUS         of each guest (default 1: with two, an emulated guest was
+#                   seen to die at boot of an "int3", once in some 60 boots)
 #   VM_MEM          of each guest, in MiB (default 2048)
 #   VM_KVM          1: use KVM instead of emulation
 #   VM_MONITOR_DIR  directory for QEMU's monitor sockets, guestN.sock
