@@ -11,6 +11,13 @@ check_PROGRAMS += tests/unit/test_memdev
 tests_unit_test_memdev_SOURCES = tests/unit/test_memdev.c
 tests_unit_test_memdev_CFLAGS = $(unit_cflags)
 tests_unit_test_memdev_LDADD = lib/libmemdev.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_handshake
+tests_unit_test_handshake_SOURCES = tests/unit/test_handshake.c \
+	engine/handshake.c engine/handshake.h engine/conf.h
+tests_unit_test_handshake_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/engine
+tests_unit_test_handshake_CFLAGS = $(unit_cflags)
+tests_unit_test_handshake_LDADD = $(CMOCKA_LIBS)
 endif
 
 include tests/property/local.mk
