@@ -6,6 +6,7 @@
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -168,6 +169,8 @@ static int map_file(const struct engine_env *env, const char *path,
 
 	if (fd < 0)
 		return say_file(env, path, "open it", -errno);
+	/* Jobs that share the file must not cut what another has grown. */
+	flock(fd, LOCK_EX);
 	ret = map_open_file(env, path, fd, mem);
 	close(fd);
 	return ret;

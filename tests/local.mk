@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Each program here is one test of `make check`.
 
-EXTRA_DIST += tests/run.sh
+EXTRA_DIST += tests/run.sh tests/e2e/lib.sh tests/e2e/native.sh
 
 if HAVE_CMOCKA
 unit_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(IBVERBS_CFLAGS)
