@@ -19,6 +19,8 @@
 #define BACKLOG		  1024
 #define LOG_EVERY_MS	  1000
 #define MAX_RESPONDER_RES 255 /* one byte in the CM's messages */
+#define PROBE_EVERY_MS	  10000
+#define PROBE_WCS	  16
 
 /* The region as one device knows it: for one client, or shared by all. */
 struct export
@@ -35,8 +37,10 @@ struct client;
 struct conn {
 	struct client *client;
 	struct rdma_cm_id *id; /* NULL: not here; its context is the conn */
-	int64_t deadline;      /* to be up; only then of no account */
+	int64_t deadline;      /* to be up */
+	int64_t probe_at;
 	bool up;
+	bool probing; /* a probe is out */
 };
 
 struct client {
@@ -44,7 +48,7 @@ struct client {
 	uint64_t key;
 	struct ibv_context *verbs;
 	struct export *export;
-	struct ibv_cq *cq; /* never used: a QP must have one */
+	struct ibv_cq *cq; /* of the probes */
 	int64_t deadline;  /* to be complete */
 	bool complete;	   /* was, once */
 	uint32_t nr_here;
@@ -111,7 +115,7 @@ static bool may_log(struct server *s)
 
 /* -- the region on a device ----------------------------------------------- */
 
-static void export_free(struct export *export)
+static void export_close(struct export *export)
 {
 	if (export->mr)
 		ibv_dereg_mr(export->mr);
@@ -119,11 +123,16 @@ static void export_free(struct export *export)
 		ibv_dealloc_pd(export->pd);
 	if (export->anchor)
 		rdma_destroy_id(export->anchor);
+}
+
+static void export_free(struct export *export)
+{
+	export_close(export);
 	free(export);
 }
 
-static int export_open(struct server *s, struct ibv_context *verbs,
-		       struct export *export)
+static int export_open(const struct server *s, const struct region_mem *mem,
+		       struct ibv_context *verbs, struct export *export)
 {
 	struct ibv_device_attr device;
 	int ret;
@@ -131,7 +140,7 @@ static int export_open(struct server *s, struct ibv_context *verbs,
 	ret = cm_result(ibv_query_device(verbs, &device));
 	if (ret)
 		return ret;
-	if (s->mem->bytes > device.max_mr_size)
+	if (mem->bytes > device.max_mr_size)
 		return -EFBIG;
 	export->max_responder_res = MAX_RESPONDER_RES;
 	if (device.max_qp_rd_atom < MAX_RESPONDER_RES)
@@ -139,7 +148,7 @@ static int export_open(struct server *s, struct ibv_context *verbs,
 	export->pd = ibv_alloc_pd(verbs);
 	if (!export->pd)
 		return cm_result(-1);
-	export->mr = ibv_reg_mr(export->pd, s->mem->addr, s->mem->bytes,
+	export->mr = ibv_reg_mr(export->pd, mem->addr, mem->bytes,
 				mr_access(s->conf->access));
 	return export->mr ? 0 : cm_result(-1);
 }
@@ -152,7 +161,7 @@ static int export_new(struct server *s, struct ibv_context *verbs,
 
 	if (!made)
 		return -ENOMEM;
-	ret = export_open(s, verbs, made);
+	ret = export_open(s, s->mem, verbs, made);
 	if (ret) {
 		export_free(made);
 		return ret;
@@ -220,7 +229,8 @@ static int client_open(struct server *s, struct client *client,
 {
 	int ret;
 
-	client->cq = ibv_create_cq(id->verbs, 1, NULL, NULL, 0);
+	client->cq =
+		ibv_create_cq(id->verbs, (int)client->nr_conns, NULL, NULL, 0);
 	if (!client->cq)
 		return cm_result(-1);
 	if (s->conf->isolate)
@@ -315,6 +325,7 @@ static void conn_close(struct server *s, struct conn *conn)
 	client->nr_here--;
 	conn->id = NULL;
 	conn->up = false;
+	conn->probing = false;
 	rdma_disconnect(id);
 	rdma_destroy_qp(id);
 	if (!client->nr_here) {
@@ -341,6 +352,20 @@ static void client_close(struct server *s, struct client *client)
 			conn_close(s, &client->conns[i]);
 		}
 	}
+}
+
+static void conn_lost(struct server *s, struct conn *conn, const char *why)
+{
+	struct client *client = conn->client;
+	char peer[CM_ADDR_TEXT];
+
+	if (client->complete && client->nr_here == 1)
+		s->stats->lost++;
+	if (may_log(s)) {
+		cm_addr_text(rdma_get_peer_addr(conn->id), peer);
+		info(s, "lost a QP of client %s: %s", peer, why);
+	}
+	conn_close(s, conn);
 }
 
 /* -- requests -------------------------------------------------------------- */
@@ -509,6 +534,7 @@ static int accept_conn(struct server *s, const struct client *client,
 		.rkey = export->mr->rkey,
 		.access = s->conf->access,
 	};
+	uint8_t ack_timeout = s->conf->ack_timeout;
 	uint8_t wire[WELCOME_BYTES];
 	struct rdma_conn_param param = {
 		.private_data = wire,
@@ -519,6 +545,9 @@ static int accept_conn(struct server *s, const struct client *client,
 		.rnr_retry_count = s->conf->rnr_retry,
 	};
 
+	if (ack_timeout)
+		rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT,
+				&ack_timeout, sizeof(ack_timeout));
 	if (param.responder_resources > export->max_responder_res)
 		param.responder_resources = export->max_responder_res;
 	welcome_encode(&welcome, wire);
@@ -592,6 +621,7 @@ static void on_established(struct server *s, struct conn *conn)
 	if (conn->up)
 		return;
 	conn->up = true;
+	conn->probe_at = cm_now_ms() + PROBE_EVERY_MS;
 	client->nr_up++;
 	s->stats->qps++;
 	if (client->complete || client->nr_up < client->nr_conns)
@@ -655,6 +685,75 @@ static struct conn *late_conn(struct client *client, int64_t now)
 	return NULL;
 }
 
+/*
+ * A target only listens, and so would never learn that a client's host has
+ * vanished. A write of no bytes needs no key and touches no memory, but the
+ * client's device must answer it; the process may even be stopped.
+ */
+static void conn_probe(struct conn *conn, int64_t now)
+{
+	struct ibv_send_wr *bad, probe = {
+		.wr_id = (uintptr_t)conn,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+
+	conn->probe_at = now + PROBE_EVERY_MS;
+	conn->probing = !ibv_post_send(conn->id->qp, &probe, &bad);
+}
+
+static void probe_conns(struct client *client, int64_t now)
+{
+	uint32_t i;
+
+	for (i = 0; i < client->nr_conns; i++) {
+		struct conn *conn = &client->conns[i];
+
+		if (conn->up && !conn->probing && now >= conn->probe_at)
+			conn_probe(conn, now);
+	}
+}
+
+/* False when the client is gone with what was lost. */
+static bool probe_ended(struct server *s, const struct ibv_wc *wc)
+{
+	struct conn *conn = (struct conn *)(uintptr_t)wc->wr_id;
+	bool last = conn->client->nr_here == 1;
+
+	if (!conn->probing)
+		return true; /* of a QP that was destroyed since */
+	conn->probing = false;
+	if (wc->status == IBV_WC_SUCCESS)
+		return true;
+	conn_lost(s, conn, ibv_wc_status_str(wc->status));
+	return !last;
+}
+
+static void reap_probes(struct server *s, struct client *client)
+{
+	struct ibv_wc wcs[PROBE_WCS];
+	int nr, i;
+
+	do {
+		nr = ibv_poll_cq(client->cq, PROBE_WCS, wcs);
+		for (i = 0; i < nr; i++)
+			if (!probe_ended(s, &wcs[i]))
+				return;
+	} while (nr == PROBE_WCS);
+}
+
+static void probe_clients(struct server *s)
+{
+	int64_t now = cm_now_ms();
+	struct client *client, *next;
+
+	for (client = s->clients; client; client = next) {
+		next = client->next;
+		probe_conns(client, now);
+		reap_probes(s, client);
+	}
+}
+
 static void drop_late(struct server *s)
 {
 	int64_t now = cm_now_ms();
@@ -702,6 +801,7 @@ static int serve_clients(struct server *s)
 		if (ret)
 			return ret;
 		drop_late(s);
+		probe_clients(s);
 	}
 	return 0;
 }
@@ -797,6 +897,67 @@ static int listen_on_any(struct server *s)
 	return ret ? say_unbound(s, (struct sockaddr *)&six, ret) : 0;
 }
 
+/*
+ * Will a device take this memory at all? Better said now than to each client.
+ * One page tells, since what can fail for the whole is its size, asked for
+ * apart, and the limit on locked memory.
+ */
+static int try_device(struct server *s, struct ibv_device *device)
+{
+	struct ibv_context *verbs = ibv_open_device(device);
+	struct region_mem page = *s->mem;
+	struct ibv_device_attr attr;
+	struct export export = { 0 };
+	int ret;
+
+	if (!verbs)
+		return cm_result(-1);
+	ret = cm_result(ibv_query_device(verbs, &attr));
+	if (!ret && s->mem->bytes > attr.max_mr_size)
+		ret = -EFBIG;
+	if (!ret) {
+		page.bytes = 1;
+		ret = export_open(s, &page, verbs, &export);
+		export_close(&export);
+	}
+	ibv_close_device(verbs);
+	return ret;
+}
+
+static int say_not_exportable(struct server *s, int err)
+{
+	char hint[CM_HINT_TEXT];
+
+	if (err == -EFBIG)
+		say(s,
+		    "no RDMA device registers %" PRIu64 " bytes at once: "
+		    "lower size",
+		    s->mem->bytes);
+	else if (s->conf->region_mem == REGION_FILE)
+		say(s,
+		    "no RDMA device registers memory of region_mem=%s: %s%s; "
+		    "kernels pin files of tmpfs and hugetlbfs only",
+		    s->conf->region_path, strerror(-err),
+		    cm_memlock_hint(err, hint));
+	else
+		say(s, "no RDMA device registers the region: %s%s",
+		    strerror(-err), cm_memlock_hint(err, hint));
+	return err;
+}
+
+static int try_devices(struct server *s)
+{
+	struct ibv_device **devices = ibv_get_device_list(NULL);
+	int ret = -ENODEV;
+	int i;
+
+	for (i = 0; ret && devices && devices[i]; i++)
+		ret = try_device(s, devices[i]);
+	if (devices)
+		ibv_free_device_list(devices);
+	return ret ? say_not_exportable(s, ret) : 0;
+}
+
 static int start_listening(struct server *s)
 {
 	const struct engine_conf *conf = s->conf;
@@ -853,7 +1014,9 @@ int serve(const struct engine_conf *conf, const struct engine_env *env,
 	ret = cm_channel_open(env, &s.channel);
 	if (ret)
 		return ret;
-	ret = start_listening(&s);
+	ret = try_devices(&s);
+	if (!ret)
+		ret = start_listening(&s);
 	if (!ret) {
 		say_listening(&s);
 		ret = serve_clients(&s);

@@ -2,17 +2,19 @@
 /* A lane that failed: error state, marker, dead. */
 #include "drain.h"
 
-#include <string.h>
+#include <errno.h>
 
 static void drain_error_state(struct flight *flight, struct lane *lane)
 {
 	int err = flight->qp_error(flight->qp_error_arg, lane->qp);
 
 	lane->moved = true;
-	if (err)
-		log_line(&flight->log,
-			 "lane %u: its QP does not go to the error state: %s",
-			 lane->index, strerror(err < 0 ? -err : err));
+	if (!err)
+		return;
+	errno = err < 0 ? -err : err;
+	log_line(&flight->log,
+		 "lane %u: its QP does not go to the error state: %m",
+		 lane->index);
 }
 
 static void drain_mark(struct lane *lane)
@@ -26,7 +28,7 @@ static void drain_mark(struct lane *lane)
 
 	if (ibv_post_send(lane->qp, &wr, &bad) && bad)
 		return; /* the next poll tries again */
-	*lane_entry(lane, lane->head) = (struct lane_wr){ .nr_ops = 0 };
+	*lane_entry(lane, lane->head) = (struct lane_wr){ 0 };
 	lane->head++;
 	lane->posted = lane->head;
 	lane->marker = true;
@@ -50,6 +52,7 @@ static void drain_lane(struct flight *flight, struct lane *lane)
 	if (lane->head != lane->tail)
 		return;
 	lane->state = WRB_LANE_DEAD;
+	lane->marker = false;
 	flight->nr_draining--;
 }
 

@@ -11,7 +11,10 @@ struct log {
 	void *arg;
 };
 
-/* Formats one line of at most 255 bytes. Does nothing without a callback. */
+/*
+ * Formats one line of at most 255 bytes. Does nothing without a callback. An
+ * error goes in as %m: strerror() allocates for a number that it does not know.
+ */
 void log_line(const struct log *log, const char *fmt, ...) cold
 	wrb_printf(2, 3);
 

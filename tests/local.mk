@@ -27,6 +27,8 @@ tests_unit_test_reap_CFLAGS = $(unit_cflags)
 tests_unit_test_reap_LDADD = $(unit_libs)
 endif
 
+include tests/property/local.mk
+
 TESTS += $(check_PROGRAMS)
 
 # Benchmarks: built on demand, as `make tests/bench/bench_plan`.

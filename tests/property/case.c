@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* One case: what a source decides, and every invariant checked on the way. */
+#include "case.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "ledger.h"
+#include "model.h"
+#include "noalloc.h"
+#include "plan_check.h"
+#include "world.h"
+
+#define MAX_BURST  24
+#define MAX_DONE   64
+#define UNTOUCHED  0xa5
+#define IDLE_POLLS 400 /* without any progress; then something is wrong */
+
+/* I9: runs a call that must not allocate. */
+#define quietly(world, call)                                            \
+	({                                                              \
+		uint64_t calls_before = noalloc_nr_calls;               \
+		typeof(call) result = (call);                           \
+		if (noalloc_nr_calls != calls_before)                   \
+			world_fail((world), "I9: %s allocates", #call); \
+		result;                                                 \
+	})
+
+/* -- what holds at all times ----------------------------------------------- */
+
+/* I7: staged + in flight + done = added. */
+static void check_counts(struct world *world)
+{
+	uint32_t staged = wrb_staged(world->queue);
+	uint32_t inflight = wrb_inflight(world->queue);
+	uint32_t room = wrb_room(world->queue);
+
+	if (staged + inflight + world->nr_done != world->nr_added)
+		world_fail(world, "I7: %u staged, %u in flight, %u done of %u",
+			   staged, inflight, world->nr_done, world->nr_added);
+	if (room != world->attr.max_ops - staged - inflight)
+		world_fail(world, "room for %u, %u staged, %u in flight of %u",
+			   room, staged, inflight, world->attr.max_ops);
+	if (!world_may_fail(world) && staged != model_nr_unsent(world))
+		world_fail(world, "%u staged, %u not wholly posted", staged,
+			   model_nr_unsent(world));
+}
+
+static void check_lanes(struct world *world)
+{
+	for (uint32_t i = 0; i < world->attr.nr_qps; i++) {
+		struct wrb_lane_info info;
+		uint32_t held = world->lanes[i].head - world->lanes[i].tail;
+
+		if (wrb_lane_state(world->queue, i, &info))
+			world_fail(world, "no lane %u", i);
+		if (info.qp != world->lanes[i].qp)
+			world_fail(world, "lane %u: its QP is another", i);
+		if (info.state == WRB_LANE_READY && info.inflight != held)
+			world_fail(world, "lane %u: %u WRs in flight, of %u", i,
+				   info.inflight, held);
+		if (info.inflight > info.slots || info.slots != world->slots)
+			world_fail(world, "lane %u: %u WRs in %u slots", i,
+				   info.inflight, info.slots);
+		if (info.state == WRB_LANE_DEAD && info.inflight)
+			world_fail(world, "lane %u: dead with %u WRs", i,
+				   info.inflight);
+		if (info.state != WRB_LANE_READY && !world_may_fail(world))
+			world_fail(world, "lane %u failed out of nothing", i);
+	}
+}
+
+static void check_now(struct world *world)
+{
+	check_counts(world);
+	check_lanes(world);
+	ledger_check_live(world);
+	if (!wrb_staged(world->queue))
+		world->staged_known = true;
+}
+
+/* -- add ------------------------------------------------------------------- */
+
+static uint32_t choose_length(struct source *src)
+{
+	static const uint32_t most[] = { 32, 32, 64, 256, 512, 2000 };
+
+	return source_range(src, 1, source_pick(src, most));
+}
+
+static void cursor_init(struct world *world, struct model_cursor *cursor)
+{
+	struct source *src = world->source;
+
+	*cursor = (struct model_cursor){
+		.dir = (enum wrb_dir)source_below(src, 2),
+	};
+	for (int i = WRB_LOCAL; i <= WRB_REMOTE; i++)
+		cursor->region[i] =
+			source_below(src, world->side[i].nr_regions);
+}
+
+/* Neighbours most of the time, else merging has nothing to do. */
+static void choose_adjacent(struct source *src, bool adjacent[2])
+{
+	adjacent[WRB_LOCAL] = source_below(src, 2);
+	adjacent[WRB_REMOTE] = !source_one_in(src, 8);
+}
+
+static void shuffle(struct source *src, struct model_op **ops, uint32_t nr)
+{
+	for (uint32_t i = nr; i > 1; i--) {
+		uint32_t k = source_below(src, i);
+		struct model_op *op = ops[k];
+
+		ops[k] = ops[i - 1];
+		ops[i - 1] = op;
+	}
+}
+
+static uint32_t burst_make(struct world *world, struct model_op **ops)
+{
+	struct source *src = world->source;
+	uint32_t nr, most = source_one_in(src, 4) ? MAX_BURST : 6;
+	struct model_cursor cursor;
+	bool adjacent[2];
+
+	most = source_range(src, 1, most);
+	cursor_init(world, &cursor);
+	for (nr = 0; nr < most; nr++) {
+		choose_adjacent(src, adjacent);
+		if (source_one_in(src, 12))
+			cursor_init(world, &cursor);
+		ops[nr] = model_op_new(world, &cursor, choose_length(src),
+				       adjacent);
+		if (!ops[nr])
+			break;
+	}
+	if (source_one_in(src, 3))
+		shuffle(src, ops, nr);
+	return nr;
+}
+
+/* An operation that must be refused, and with what. */
+static int spoil(struct world *world, struct wrb_op *op)
+{
+	switch (source_below(world->source, 5)) {
+	case 0:
+		op->length = 0;
+		return -EINVAL;
+	case 1:
+		op->dir = (enum wrb_dir)2;
+		return -EINVAL;
+	case 2:
+		op->local = op->remote;
+		return -EINVAL;
+	case 3:
+		op->remote = 4095;
+		return -EINVAL;
+	default:
+		op->local_offset = UINT64_MAX - 3;
+		return -ERANGE;
+	}
+}
+
+static void add_spoilt(struct world *world, const struct model_op *op)
+{
+	struct wrb_op bad = op->op;
+	int expect = spoil(world, &bad);
+	int rc = quietly(world, wrb_add(world->queue, &bad));
+
+	if (rc != expect)
+		world_fail(world, "wrb_add(): %d where %d is right", rc,
+			   expect);
+}
+
+static void add_one(struct world *world, struct model_op *op)
+{
+	uint32_t room = wrb_room(world->queue);
+	int rc = quietly(world, wrb_add(world->queue, &op->op));
+
+	if (rc != (room ? 0 : -EAGAIN))
+		world_fail(world, "wrb_add(): %d with room for %u", rc, room);
+	if (!rc)
+		model_op_added(world, op);
+}
+
+/* Many at once, maybe with one that must be refused among them. */
+static void add_many(struct world *world, struct model_op **ops, uint32_t nr)
+{
+	uint32_t room = wrb_room(world->queue), taken = nr;
+	struct wrb_op array[MAX_BURST];
+	int expect, rc;
+
+	for (uint32_t i = 0; i < nr; i++)
+		array[i] = ops[i]->op;
+	if (source_one_in(world->source, 10)) {
+		taken = source_below(world->source, nr);
+		expect = spoil(world, &array[taken]);
+	} else {
+		expect = 0;
+	}
+	if (room < taken || (room == taken && !expect)) {
+		taken = room < nr ? room : nr;
+		expect = -EAGAIN;
+	}
+	if (taken)
+		expect = (int)taken;
+	rc = quietly(world, wrb_addv(world->queue, array, nr));
+	if (rc != expect)
+		world_fail(world, "wrb_addv(): %d where %d is right", rc,
+			   expect);
+	for (int i = 0; i < rc; i++)
+		model_op_added(world, ops[i]);
+}
+
+static void step_add(struct world *world)
+{
+	struct model_op *ops[MAX_BURST];
+	uint32_t nr = burst_make(world, ops);
+
+	if (!nr)
+		return;
+	if (source_one_in(world->source, 20))
+		add_spoilt(world, ops[0]);
+	if (source_one_in(world->source, 2)) {
+		add_many(world, ops, nr);
+		return;
+	}
+	for (uint32_t i = 0; i < nr; i++)
+		add_one(world, ops[i]);
+}
+
+/* -- submit ---------------------------------------------------------------- */
+
+/* Some operation is posted in part, or order is no longer that of adding. */
+static void note_staged(struct world *world, uint64_t shorts)
+{
+	if (world->totals.shorts != shorts)
+		world->staged_known = false;
+	for (uint32_t i = 0; i < world->nr_ops; i++) {
+		const struct model_op *op = &world->ops[i];
+
+		if (op->added && !op->done && op->sent_bytes &&
+		    op->sent_bytes < op->op.length)
+			world->staged_known = false;
+	}
+}
+
+static void check_submitted(struct world *world, int rc, uint64_t wrs)
+{
+	if (rc == -ENOTCONN && world_may_fail(world))
+		return;
+	if (rc < 0 || (uint32_t)rc != world->totals.wrs - wrs)
+		world_fail(world, "wrb_submit(): %d with %ju WRs posted", rc,
+			   (uintmax_t)(world->totals.wrs - wrs));
+}
+
+static int step_submit(struct world *world)
+{
+	static struct explained explained;
+	bool explain = !source_one_in(world->source, 4);
+	uint64_t wrs = world->totals.wrs, shorts = world->totals.shorts;
+	int rc;
+
+	if (explain) {
+		plan_explain(world, &explained);
+		plan_check_reference(world, &explained);
+	}
+	world->nr_posted = 0;
+	rc = quietly(world, wrb_submit(world->queue));
+	check_submitted(world, rc, wrs);
+	if (explain && world->totals.shorts == shorts)
+		plan_check_posted(world, &explained);
+	note_staged(world, shorts);
+	return rc;
+}
+
+/* -- poll ------------------------------------------------------------------ */
+
+static void check_untouched(struct world *world, const struct wrb_done *done,
+			    uint32_t nr)
+{
+	const uint8_t *bytes = (const uint8_t *)done;
+
+	for (size_t i = 0; i < nr * sizeof(*done); i++)
+		if (bytes[i] != UNTOUCHED)
+			world_fail(world, "wrb_poll() writes more entries than "
+					  "it returns");
+}
+
+static int step_poll(struct world *world)
+{
+	struct source *src = world->source;
+	uint32_t max =
+		source_range(src, 1, source_one_in(src, 3) ? MAX_DONE : 4);
+	struct wrb_done done[MAX_DONE];
+	int rc;
+
+	memset(done, UNTOUCHED, sizeof(*done) * max);
+	rc = quietly(world, wrb_poll(world->queue, done, max));
+	if (rc < 0) {
+		if (rc != -EIO || !(world->faults & 1u << MEMDEV_FAIL_POLL))
+			world_fail(world, "wrb_poll(): %d", rc);
+		return rc;
+	}
+	if ((uint32_t)rc > max) {
+		world_fail(world, "wrb_poll(): %d of %u", rc, max);
+		return rc;
+	}
+	for (int i = 0; i < rc; i++)
+		model_op_done(world, &done[i]);
+	check_untouched(world, done + rc, max - (uint32_t)rc);
+	return rc;
+}
+
+/* -- failure --------------------------------------------------------------- */
+
+static bool lane_is_ready(struct world *world, uint32_t lane)
+{
+	struct wrb_lane_info info = { .state = WRB_LANE_READY };
+
+	wrb_lane_state(world->queue, lane, &info);
+	return info.state == WRB_LANE_READY;
+}
+
+static void step_abort(struct world *world)
+{
+	world->aborted = true;
+	world->staged_known = false;
+	quietly(world, (wrb_abort(world->queue), 0));
+	if (wrb_staged(world->queue))
+		world_fail(world, "%u operations staged after wrb_abort()",
+			   wrb_staged(world->queue));
+}
+
+/* A lane that has failed gets another QP, or none. */
+static void lane_replace(struct world *world, uint32_t lane, bool with_qp)
+{
+	struct ibv_qp *qp = NULL;
+	int rc;
+
+	world_qp_destroy(world, lane);
+	if (with_qp && source_one_in(world->source, 3))
+		world_rekey(world, lane);
+	if (with_qp)
+		qp = world_qp_new(world, lane);
+	rc = quietly(world, wrb_lane_replace(world->queue, lane, qp));
+	if (rc)
+		world_fail(world, "wrb_lane_replace(): %d", rc);
+}
+
+static void step_replace(struct world *world)
+{
+	uint32_t lane = source_below(world->source, world->attr.nr_qps);
+
+	if (lane_is_ready(world, lane)) {
+		if (wrb_lane_replace(world->queue, lane, NULL) != -EBUSY)
+			world_fail(world, "a ready lane was replaced");
+		return;
+	}
+	lane_replace(world, lane, !source_one_in(world->source, 4));
+}
+
+/* -- the end --------------------------------------------------------------- */
+
+/* Faults after which only the caller's patience ends a drain. */
+static bool may_hang(const struct world *world)
+{
+	uint32_t hanging = 1u << MEMDEV_DROP_CQE | 1u << MEMDEV_FAIL_DOORBELL |
+			   1u << MEMDEV_FAIL_POLL;
+
+	return world->faults & hanging || world->lasting;
+}
+
+static void lanes_give_up(struct world *world)
+{
+	for (uint32_t i = 0; i < world->attr.nr_qps; i++)
+		if (!lane_is_ready(world, i))
+			lane_replace(world, i, false);
+}
+
+/* What a caller does whose operations do not end: first abort, then replace. */
+static void rescue(struct world *world, uint32_t nr)
+{
+	if (!may_hang(world))
+		world_fail(world, "nothing moves: %u staged, %u in flight",
+			   wrb_staged(world->queue),
+			   wrb_inflight(world->queue));
+	else if (nr == 0)
+		step_abort(world);
+	else if (nr == 1)
+		lanes_give_up(world);
+	else
+		world_fail(world, "nothing helps: %u staged, %u in flight",
+			   wrb_staged(world->queue),
+			   wrb_inflight(world->queue));
+}
+
+/* All lanes have failed: get one back, but not for ever. */
+static void reconnect(struct world *world, uint32_t *nr)
+{
+	if (source_one_in(world->source, 4) || (*nr)++ > 6)
+		step_abort(world);
+	else
+		step_replace(world);
+}
+
+static uint64_t progress_of(const struct world *world)
+{
+	struct memdev_stats stats;
+
+	memdev_stats_get(world->dev, &stats);
+	return world->totals.wrs + world->nr_done + stats.cqes + stats.executed;
+}
+
+static bool is_over(const struct world *world)
+{
+	return !wrb_staged(world->queue) && !wrb_inflight(world->queue);
+}
+
+static void finish(struct world *world)
+{
+	uint32_t idle = 0, nr_rescues = 0, nr_reconnects = 0;
+
+	while (!is_over(world) && !world_failed(world)) {
+		uint64_t before = progress_of(world);
+
+		if (step_submit(world) == -ENOTCONN &&
+		    source_one_in(world->source, 8))
+			reconnect(world, &nr_reconnects);
+		step_poll(world);
+		check_now(world);
+		idle = progress_of(world) == before ? idle + 1 : 0;
+		if (idle < IDLE_POLLS)
+			continue;
+		rescue(world, nr_rescues++);
+		idle = 0;
+	}
+}
+
+static void check_stats(struct world *world)
+{
+	const struct totals *totals = &world->totals;
+	struct wrb_stats stats;
+
+	wrb_stats_get(world->queue, &stats);
+	if (stats.ops != world->nr_added || stats.done != world->nr_done)
+		world_fail(world, "stats: %ju of %ju operations",
+			   (uintmax_t)stats.done, (uintmax_t)stats.ops);
+	if (stats.wrs != totals->wrs || stats.bytes != totals->bytes ||
+	    stats.sges != totals->sges || stats.signalled != totals->signalled)
+		world_fail(world,
+			   "stats: %ju WRs, %ju bytes, %ju SGEs, %ju "
+			   "signalled; posted were %ju, %ju, %ju, %ju",
+			   (uintmax_t)stats.wrs, (uintmax_t)stats.bytes,
+			   (uintmax_t)stats.sges, (uintmax_t)stats.signalled,
+			   (uintmax_t)totals->wrs, (uintmax_t)totals->bytes,
+			   (uintmax_t)totals->sges,
+			   (uintmax_t)totals->signalled);
+	if (stats.doorbells != totals->doorbells ||
+	    stats.short_posts != totals->shorts || stats.cqes != totals->cqes)
+		world_fail(world, "stats: %ju doorbells, %ju short, %ju CQEs",
+			   (uintmax_t)stats.doorbells,
+			   (uintmax_t)stats.short_posts, (uintmax_t)stats.cqes);
+	if (stats.stale)
+		world_fail(world, "stats: %ju stale CQEs",
+			   (uintmax_t)stats.stale);
+}
+
+static void check_device(struct world *world)
+{
+	struct memdev_stats stats;
+
+	memdev_stats_get(world->dev, &stats);
+	if (stats.overflows)
+		world_fail(world, "I4: the CQ overran");
+}
+
+/* -- the case -------------------------------------------------------------- */
+
+static void step(struct world *world)
+{
+	uint32_t what = source_below(world->source, 100);
+
+	if (what < 35)
+		step_add(world);
+	else if (what < 62)
+		step_submit(world);
+	else if (what < 92)
+		step_poll(world);
+	else if (what < 96)
+		step_replace(world);
+	else if (what < 98)
+		memdev_freeze(world->dev, source_one_in(world->source, 2));
+	else if (world->faults && source_one_in(world->source, 4))
+		step_abort(world);
+}
+
+static void run_steps(struct world *world)
+{
+	uint32_t nr = source_range(world->source, 4, 32);
+
+	for (; nr && !world_failed(world); nr--) {
+		step(world);
+		check_now(world);
+	}
+	memdev_freeze(world->dev, 0);
+}
+
+const char *case_run(struct source *source)
+{
+	static struct world world;
+
+	world_open(&world, source);
+	run_steps(&world);
+	finish(&world);
+	if (!world_failed(&world)) {
+		model_check_memory(&world);
+		check_stats(&world);
+		check_device(&world);
+	}
+	world_close(&world);
+	return world_failed(&world) ? world.why : NULL;
+}
