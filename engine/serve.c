@@ -20,6 +20,7 @@
 #define LOG_EVERY_MS	  1000
 #define MAX_RESPONDER_RES 255 /* one byte in the CM's messages */
 #define PROBE_EVERY_MS	  10000
+#define PROBE_TIMEOUT_MS  20000
 #define PROBE_WCS	  16
 
 /* The region as one device knows it: for one client, or shared by all. */
@@ -37,7 +38,7 @@ struct client;
 struct conn {
 	struct client *client;
 	struct rdma_cm_id *id; /* NULL: not here; its context is the conn */
-	int64_t deadline;      /* to be up */
+	int64_t deadline;      /* to be up, or to answer a probe */
 	int64_t probe_at;
 	bool up;
 	bool probing; /* a probe is out */
@@ -670,19 +671,27 @@ static bool is_late(const struct client *client, int64_t now)
 	return !client->complete && now >= client->deadline;
 }
 
-static struct conn *late_conn(struct client *client, int64_t now)
+/* Not up in time, or its probe has no answer: a device may retry for ever. */
+static bool conn_is_late(const struct conn *conn, int64_t now)
 {
+	return conn->id && (!conn->up || conn->probing) &&
+	       now >= conn->deadline;
+}
+
+static void drop_late_conns(struct server *s, struct client *client,
+			    int64_t now)
+{
+	uint32_t left = client->nr_here;
 	uint32_t i;
 
-	if (client->nr_up == client->nr_here)
-		return NULL;
-	for (i = 0; i < client->nr_conns; i++) {
+	for (i = 0; left && i < client->nr_conns; i++) {
 		struct conn *conn = &client->conns[i];
 
-		if (conn->id && !conn->up && now >= conn->deadline)
-			return conn;
+		if (!conn_is_late(conn, now))
+			continue;
+		left--;
+		conn_lost(s, conn, "it does not answer");
 	}
-	return NULL;
 }
 
 /*
@@ -699,6 +708,7 @@ static void conn_probe(struct conn *conn, int64_t now)
 	};
 
 	conn->probe_at = now + PROBE_EVERY_MS;
+	conn->deadline = now + PROBE_TIMEOUT_MS;
 	conn->probing = !ibv_post_send(conn->id->qp, &probe, &bad);
 }
 
@@ -760,13 +770,11 @@ static void drop_late(struct server *s)
 	struct client *client, *next;
 
 	for (client = s->clients; client; client = next) {
-		struct conn *late = late_conn(client, now);
-
 		next = client->next;
 		if (is_late(client, now))
 			client_close(s, client);
-		else if (late)
-			conn_close(s, late);
+		else
+			drop_late_conns(s, client, now);
 	}
 }
 
