@@ -316,7 +316,7 @@ static void refuse_log(struct server *s, struct rdma_cm_id *id,
 		     peer, s->mem->bytes,
 		     ibv_get_device_name(id->verbs->device));
 	else
-		info(s, "refused %s: no resources for it: %s%s", peer,
+		info(s, "refused %s: cannot set it up: %s%s", peer,
 		     strerror(err), cm_memlock_hint(err, hint));
 }
 
