@@ -22,3 +22,6 @@ if !SANITIZED
 tests_property_property_SOURCES += tests/property/noalloc.c
 tests_property_property_CFLAGS += -DCHECK_ALLOCATIONS
 endif
+
+# By hand, and in tests/run.sh: proves that the cases notice.
+EXTRA_DIST += tests/property/mutations.sh
