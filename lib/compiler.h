@@ -6,6 +6,7 @@
 #define likely(x)	      __builtin_expect(!!(x), 1)
 #define unlikely(x)	      __builtin_expect(!!(x), 0)
 #define always_inline	      inline __attribute__((__always_inline__))
+#define noinline	      __attribute__((__noinline__))
 #define cold		      __attribute__((__cold__, __noinline__))
 #define wrb_export	      __attribute__((__visibility__("default")))
 #define wrb_printf(fmt, args) __attribute__((__format__(__printf__, fmt, args)))

@@ -21,29 +21,17 @@ struct fate {
 	uint32_t vendor_err;
 };
 
-static int error_of(uint8_t status)
-{
-	if (status == IBV_WC_SUCCESS)
-		return 0;
-	return status == IBV_WC_WR_FLUSH_ERR ? -ECANCELED : -EIO;
-}
-
 static always_inline void hand_back(struct flight *flight, struct sink *sink,
 				    uint32_t index, uint32_t lane)
 {
 	const struct op *op = op_get(&flight->ops, index);
 	struct wrb_done *done = &sink->done[sink->nr++];
 
-	done->user = op->user;
-	done->error = 0;
-	done->status = op->status;
-	done->vendor_err = op->vendor_err;
-	done->lane = lane;
-	if (unlikely(op->status != IBV_WC_SUCCESS)) {
-		done->error = error_of(op->status);
-		done->lane = op->lane;
+	*done = op->done;
+	if (likely(!op->done.error))
+		done->lane = lane;
+	else
 		flight->stats.failed++;
-	}
 	op_release(&flight->ops, index);
 }
 
@@ -54,9 +42,17 @@ static always_inline void op_ended(struct flight *flight, struct sink *sink,
 		hand_back(flight, sink, index, lane);
 		return;
 	}
-	if (op_get(&flight->ops, index)->status == IBV_WC_SUCCESS)
-		op_get(&flight->ops, index)->lane = (uint16_t)lane;
+	if (!op_get(&flight->ops, index)->done.error)
+		op_get(&flight->ops, index)->done.lane = lane;
 	flight_finish(flight, index);
+}
+
+/* One WR less to wait for: whether it was the last. */
+static always_inline bool op_retire(struct flight *flight, uint32_t index)
+{
+	if (likely(!(op_get(&flight->ops, index)->flags & OP_CUT)))
+		return true;
+	return --flight->ops.cuts[index].nr_wrs == 0;
 }
 
 /* Retires one WR that has moved its bytes. */
@@ -65,11 +61,10 @@ static always_inline void retire_ok(struct flight *flight, struct sink *sink,
 {
 	uint32_t index = wr->first_op;
 
-	for (uint32_t n = wr->nr_ops; n; n--) {
-		struct op *op = op_get(&flight->ops, index);
-		uint32_t next = op->next;
+	for (uint32_t n = lane_wr_nr_ops(wr); n; n--) {
+		uint32_t next = op_get(&flight->ops, index)->next;
 
-		if (likely(--op->nr_wrs == 0))
+		if (likely(op_retire(flight, index)))
 			op_ended(flight, sink, index, lane);
 		index = next;
 	}
@@ -81,14 +76,14 @@ static cold void retire_failed(struct flight *flight, struct sink *sink,
 {
 	uint32_t index = wr->first_op;
 
-	for (uint32_t n = wr->nr_ops; n; n--) {
+	for (uint32_t n = lane_wr_nr_ops(wr); n; n--) {
 		struct op *op = op_get(&flight->ops, index);
 		uint32_t next = op->next;
 
-		if (op->flags & OP_OPEN && op->status == IBV_WC_SUCCESS)
+		if (op->flags & OP_OPEN && !op->done.error)
 			flight->nr_broken++;
 		op_fail(op, fate->status, fate->vendor_err, lane);
-		if (--op->nr_wrs == 0)
+		if (op_retire(flight, index))
 			op_ended(flight, sink, index, lane);
 		index = next;
 	}
@@ -104,7 +99,7 @@ static always_inline void retire_upto(struct flight *flight, struct sink *sink,
 	for (; lane->tail != end; lane->tail++) {
 		const struct lane_wr *wr = lane_entry(lane, lane->tail);
 
-		reads += wr->read;
+		reads += lane_wr_reads(wr);
 		retire_ok(flight, sink, wr, lane->index);
 	}
 	if (likely(room->ready)) {
@@ -135,7 +130,7 @@ static void lane_note_failure(struct flight *flight, struct lane *lane,
 		return;
 	lane->first_status = wc->status;
 	lane->first_vendor_err = wc->vendor_err;
-	lane->first_dir = wr->read ? WRB_READ : WRB_WRITE;
+	lane->first_dir = lane_wr_reads(wr) ? WRB_READ : WRB_WRITE;
 	if (!flush)
 		log_line(&flight->log, "lane %u: %s failed: %s (vendor 0x%x)",
 			 lane->index, dir_name(lane->first_dir),
@@ -156,7 +151,7 @@ static cold void retire_gap(struct flight *flight, struct sink *sink,
 
 	if (wc->status == IBV_WC_WR_FLUSH_ERR && !lane->moved)
 		flushed = true;
-	if (!lane_entry(lane, serial)->nr_ops)
+	if (!lane_wr_nr_ops(lane_entry(lane, serial)))
 		flushed = true;
 	if (flushed)
 		retire_flushed(flight, sink, lane, serial);
@@ -175,7 +170,7 @@ static cold void wr_failed(struct flight *flight, struct sink *sink,
 	retire_gap(flight, sink, lane, wc, serial);
 	if (wc->status == IBV_WC_SUCCESS) {
 		retire_ok(flight, sink, &wr, lane->index);
-	} else if (wr.nr_ops) {
+	} else if (lane_wr_nr_ops(&wr)) {
 		lane_note_failure(flight, lane, wc, &wr);
 		retire_failed(flight, sink, &wr, lane->index, &fate);
 	}
@@ -220,7 +215,7 @@ static void sink_drain(struct flight *flight, struct sink *sink)
 		uint32_t index = op_list_pop(&flight->ops, &flight->ops.done);
 
 		hand_back(flight, sink, index,
-			  op_get(&flight->ops, index)->lane);
+			  op_get(&flight->ops, index)->done.lane);
 	}
 }
 

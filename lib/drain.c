@@ -28,7 +28,7 @@ static void drain_mark(struct lane *lane)
 
 	if (ibv_post_send(lane->qp, &wr, &bad) && bad)
 		return; /* the next poll tries again */
-	*lane_entry(lane, lane->head) = (struct lane_wr){ .nr_ops = 0 };
+	*lane_entry(lane, lane->head) = (struct lane_wr){ 0 };
 	lane->head++;
 	lane->posted = lane->head;
 	lane->marker = true;

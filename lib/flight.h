@@ -43,9 +43,11 @@ static inline const char *dir_name(enum wrb_dir dir)
 	return dir == WRB_READ ? "RDMA READ" : "RDMA WRITE";
 }
 
-/* Gives a ready lane its whole room. */
-static inline void flight_room_reset(struct flight *flight, uint32_t lane)
+/* A lane that is empty begins, with its whole room. */
+static inline void flight_lane_ready(struct flight *flight, uint32_t lane)
 {
+	flight->lanes[lane].until_signal = flight->signal_interval;
+	flight->nr_ready++;
 	flight->room[lane] = (struct plan_lane){
 		.slots = flight->slots,
 		.reads = flight->read_depth,

@@ -37,6 +37,7 @@ int lane_init(struct lane *lane, uint32_t index, struct ibv_qp *qp,
 	lane->index = index;
 	lane->ring_mask = entries - 1;
 	lane->max_sge = max_sge;
+	lane->next_wr = lane->wrs;
 	lane_link_templates(lane, max_chain);
 	return 0;
 }
@@ -45,7 +46,6 @@ void lane_renew(struct lane *lane, struct ibv_qp *qp)
 {
 	lane->qp = qp;
 	lane->state = qp ? WRB_LANE_READY : WRB_LANE_DEAD;
-	lane->since_signal = 0;
 	lane->marker = false;
 	lane->moved = false;
 	lane->first_status = IBV_WC_SUCCESS;

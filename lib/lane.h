@@ -4,8 +4,8 @@
  * WR templates that its next chain is written to.
  *
  * Serials count the WRs of a lane from 0 and never restart. tail <= posted <=
- * head: [tail, posted) is in flight, [posted, head) is the open chain, and
- * template i belongs to serial posted + i.
+ * head: [tail, posted) is in flight, [posted, head) is the open chain, written
+ * to the templates from the first on.
  */
 #ifndef WRB_LANE_H
 #define WRB_LANE_H
@@ -20,20 +20,31 @@
 /* What a WR in flight carries: nr_ops operations from first_op on. */
 struct lane_wr {
 	uint32_t first_op;
-	uint32_t nr_ops : 31; /* 0: the drain marker */
-	uint32_t read : 1;
+	uint32_t ops_read; /* nr_ops, and bit 31 for a READ */
 };
+
+/* 0 for the drain marker. */
+static always_inline uint32_t lane_wr_nr_ops(const struct lane_wr *wr)
+{
+	return wr->ops_read & INT32_MAX;
+}
+
+static always_inline uint32_t lane_wr_reads(const struct lane_wr *wr)
+{
+	return wr->ops_read >> 31;
+}
 
 struct lane {
 	struct ibv_qp *qp;
-	struct ibv_send_wr *wrs; /* max_chain + 1 templates, linked */
-	struct lane_wr *ring;	 /* ring_mask + 1 */
+	struct ibv_send_wr *next_wr; /* the next of wrs to be written */
+	struct ibv_send_wr *wrs;     /* max_chain + 1 templates, linked */
+	struct lane_wr *ring;	     /* ring_mask + 1 */
 	uint64_t head;
 	uint64_t posted;
 	uint64_t tail;
 	uint32_t ring_mask;
 	uint32_t index;
-	uint32_t since_signal; /* WRs since the last signalled one */
+	uint32_t until_signal; /* WRs until one must be signalled */
 	uint32_t max_sge;
 	bool dirty;	     /* on the queue's list of lanes to be posted */
 	bool is_short;	     /* a post came short, see short_from */
@@ -77,20 +88,15 @@ static inline struct lane_wr *lane_entry(const struct lane *lane,
 	return &lane->ring[serial & lane->ring_mask];
 }
 
-/* Takes the next serial and its template. The caller knows that there is room. */
-static always_inline struct ibv_send_wr *
-lane_push(struct lane *lane, uint32_t first_op, uint32_t nr_ops, bool read)
+/* Enters in the ledger what a WR carries; serial may be its wr_id. */
+static always_inline void lane_enter(const struct lane *lane, uint64_t serial,
+				     uint32_t first_op, uint32_t nr_ops,
+				     bool read)
 {
-	struct ibv_send_wr *wr = &lane->wrs[lane->head - lane->posted];
+	struct lane_wr *wr = lane_entry(lane, serial);
 
-	*lane_entry(lane, lane->head) = (struct lane_wr){
-		.first_op = first_op,
-		.nr_ops = nr_ops,
-		.read = read,
-	};
-	wr->wr_id = wr_id_make(lane->index, lane->head);
-	lane->head++;
-	return wr;
+	wr->first_op = first_op;
+	wr->ops_read = nr_ops | (uint32_t)read << 31;
 }
 
 #endif /* WRB_LANE_H */

@@ -11,7 +11,7 @@ lib_libwrb_core_la_SOURCES = \
 	lib/limits.c \
 	lib/log.c lib/log.h \
 	lib/op_table.c lib/op_table.h \
-	lib/plan.h lib/plan_sort.c \
+	lib/plan.h lib/plan_sort.c lib/plan_stripe.c \
 	lib/post.c lib/post.h \
 	lib/queue.c lib/queue.h \
 	lib/region.c lib/region.h \

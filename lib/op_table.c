@@ -2,7 +2,6 @@
 /* Operations: staged, in flight, done. */
 #include "op_table.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 _Static_assert(sizeof(struct op) == 64, "an operation is one cache line");
@@ -11,12 +10,13 @@ int op_table_init(struct op_table *table, uint32_t nr_ops)
 {
 	table->ops = aligned_alloc(64, nr_ops * sizeof(*table->ops));
 	table->free = malloc(nr_ops * sizeof(*table->free));
-	if (!table->ops || !table->free) {
-		op_table_free(table);
+	table->cuts = calloc(nr_ops, sizeof(*table->cuts));
+	if (!table->ops || !table->free || !table->cuts)
 		return -ENOMEM;
-	}
 	table->nr_ops = nr_ops;
 	table->nr_free = nr_ops;
+	op_list_reset(&table->staged);
+	op_list_reset(&table->done);
 	for (uint32_t i = 0; i < nr_ops; i++)
 		table->free[i] = nr_ops - 1 - i;
 	return 0;
@@ -26,6 +26,5 @@ void op_table_free(struct op_table *table)
 {
 	free(table->ops);
 	free(table->free);
-	table->ops = NULL;
-	table->free = NULL;
+	free(table->cuts);
 }

@@ -9,57 +9,60 @@
 #ifndef WRB_OP_TABLE_H
 #define WRB_OP_TABLE_H
 
+#include <errno.h>
 #include <stdbool.h>
 
 #include "compiler.h"
 #include "wrb.h"
 
-#define OP_NONE UINT32_MAX
-
 enum op_flags {
+	OP_CUT = 1 << 0, /* goes out in several WRs: struct op_cut counts */
 	/*
 	 * Staged, although some of it was planned: it needs more WRs. Counts
 	 * as one more in nr_wrs, so that it cannot end meanwhile.
 	 */
-	OP_OPEN = 1 << 0,
-	OP_SETTLED = 1 << 1, /* seen by the unwinding of a short post */
+	OP_OPEN = 1 << 1,
+	OP_SETTLED = 1 << 2, /* seen by the unwinding of a short post */
 };
 
-/* One cache line. */
+/* One cache line. What does not fit is in struct op_cut, and rarely needed. */
 struct op {
-	void *user;
+	struct wrb_done done; /* as it will be handed back */
 	uint64_t local_addr;
 	uint64_t remote_addr;
 	uint32_t length;
 	uint32_t next;
 	uint16_t local;
-	uint16_t remote;
-	uint8_t dir;
-	uint8_t flags;
-	uint8_t status;	 /* enum ibv_wc_status of the first WR that failed */
-	uint32_t nr_wrs; /* planned and not retired */
-	uint32_t nr_planned; /* planned and taken, ever */
-	uint32_t planned_bytes;
-	uint32_t pieces_left; /* OP_OPEN: WRs for the rest of it */
-	uint32_t vendor_err;
-	uint16_t lane; /* that the failure was on */
+	uint16_t flags;
+	uint32_t kind; /* op_kind(): remote region and direction in one */
 } __attribute__((__aligned__(64)));
 
+/* The accounts of an operation that is cut; valid with OP_CUT only. */
+struct op_cut {
+	uint32_t nr_wrs;	/* planned and not retired */
+	uint32_t nr_planned;	/* planned and taken, ever */
+	uint32_t planned_bytes; /* OP_OPEN: from its start */
+	uint32_t pieces_left;	/* OP_OPEN: WRs for the rest of it */
+};
+
+/* A list knows its length; what its last operation leads to is not defined. */
 struct op_list {
 	uint32_t head;
-	uint32_t tail;
 	uint32_t nr;
+	uint32_t *link; /* where the next one's index goes */
 };
 
 struct op_table {
 	struct op *ops;
-	uint32_t *free; /* a stack: what was used last is used next */
+	struct op_cut *cuts; /* beside ops */
+	uint32_t *free;	     /* a stack: what was used last is used next */
 	uint32_t nr_free;
 	uint32_t nr_ops;
 	struct op_list staged;
 	struct op_list done;
 };
 
+/* 0, or -ENOMEM; op_table_free() is due either way. */
 int op_table_init(struct op_table *table, uint32_t nr_ops);
 void op_table_free(struct op_table *table);
 
@@ -68,23 +71,44 @@ static inline struct op *op_get(const struct op_table *table, uint32_t index)
 	return &table->ops[index];
 }
 
-static inline void op_list_push(struct op_table *table, struct op_list *list,
-				uint32_t index)
+static always_inline void op_list_reset(struct op_list *list)
 {
-	table->ops[index].next = OP_NONE;
-	if (list->nr++)
-		table->ops[list->tail].next = index;
-	else
-		list->head = index;
-	list->tail = index;
+	list->nr = 0;
+	list->link = &list->head;
+}
+
+static always_inline void op_list_push(struct op_table *table,
+				       struct op_list *list, uint32_t index)
+{
+	*list->link = index;
+	list->link = &table->ops[index].next;
+	list->nr++;
+}
+
+static inline void op_list_push_front(struct op_table *table,
+				      struct op_list *list, uint32_t index)
+{
+	if (!list->nr++)
+		list->link = &table->ops[index].next;
+	table->ops[index].next = list->head;
+	list->head = index;
+}
+
+/* Cuts the first nr off; index is what follows them. */
+static always_inline void op_list_drop(struct op_list *list, uint32_t nr,
+				       uint32_t index)
+{
+	list->head = index;
+	list->nr -= nr;
+	if (!list->nr)
+		list->link = &list->head;
 }
 
 static inline uint32_t op_list_pop(struct op_table *table, struct op_list *list)
 {
 	uint32_t index = list->head;
 
-	list->head = table->ops[index].next;
-	list->nr--;
+	op_list_drop(list, 1, table->ops[index].next);
 	return index;
 }
 
@@ -93,15 +117,36 @@ static inline void op_release(struct op_table *table, uint32_t index)
 	table->free[table->nr_free++] = index;
 }
 
+static always_inline uint32_t op_kind(uint16_t remote, enum wrb_dir dir)
+{
+	return remote | (uint32_t)dir << 16;
+}
+
+static always_inline uint32_t op_remote(const struct op *op)
+{
+	return op->kind & UINT16_MAX;
+}
+
+static always_inline bool op_is_read(const struct op *op)
+{
+	return op->kind >> 16;
+}
+
+static inline int op_error(enum ibv_wc_status status)
+{
+	return status == IBV_WC_WR_FLUSH_ERR ? -ECANCELED : -EIO;
+}
+
 /* Records a failure; the first one counts. */
 static inline void op_fail(struct op *op, enum ibv_wc_status status,
 			   uint32_t vendor_err, uint32_t lane)
 {
-	if (op->status != IBV_WC_SUCCESS)
+	if (op->done.error)
 		return;
-	op->status = status;
-	op->vendor_err = vendor_err;
-	op->lane = lane;
+	op->done.error = op_error(status);
+	op->done.status = status;
+	op->done.vendor_err = vendor_err;
+	op->done.lane = lane;
 }
 
 #endif /* WRB_OP_TABLE_H */

@@ -3,8 +3,12 @@
  * The planner: operations -> merged runs -> pieces -> lanes -> WRs, in one
  * pass. Same input, same plan. It reads operations and counts down the lanes'
  * room; it changes nothing else and makes no verbs calls, so that submit and
- * explain share it. What it plans goes to a plan_emit_fn, which the compiler
- * inlines into either of them.
+ * explain share it. It hands out one WR after the other:
+ *
+ *	plan_begin(), then plan_next_plain() and plan_next() in turn until
+ *	both return false, then plan_end().
+ *
+ * All of it is inlined, so that a loop over it keeps the plan in registers.
  */
 #ifndef WRB_PLAN_H
 #define WRB_PLAN_H
@@ -29,11 +33,12 @@ struct plan_rules {
 	bool merge;
 };
 
-/* A lane's room. All 0 unless the lane is ready. */
+/* A lane's room. All 0 unless the lane is ready. Its size is a power of two. */
 struct plan_lane {
 	uint32_t slots; /* WRs that it can take */
 	uint32_t reads; /* of these, READs */
 	uint32_t ready;
+	uint32_t unused;
 };
 
 /* A stretch of local memory, an SGE before it has its lane's key. */
@@ -49,14 +54,14 @@ struct plan_wr {
 	uint32_t first_op;
 	uint32_t nr_ops;
 	uint32_t nr_segs;
-	const struct plan_seg *segs;
+	struct plan_seg seg;	     /* the first */
+	const struct plan_seg *segs; /* all of them, when there are several */
 	uint64_t remote_addr;
 	uint32_t remote; /* region */
 	uint32_t length;
 	bool read;
+	bool cut; /* a piece: its operations are in other WRs too */
 };
-
-typedef void (*plan_emit_fn)(void *ctx, const struct plan_wr *wr);
 
 enum plan_stop {
 	PLAN_ALL, /* everything was planned */
@@ -64,44 +69,53 @@ enum plan_stop {
 	PLAN_NO_READ, /* a slot, but no READ credit */
 };
 
-struct plan {
-	const struct plan_rules *rules;
-	const struct op *ops;
-	struct plan_lane *lanes;
-	struct plan_seg *run_segs;   /* scratch, max_sge */
-	struct plan_seg *piece_segs; /* scratch, max_sge */
-	uint32_t lane; /* where the next WR starts to look for room */
-	/* Results: where it stopped. */
-	enum plan_stop stop;
-	uint32_t next_op;     /* first operation not wholly planned */
-	uint32_t nr_consumed; /* operations before it */
-	uint32_t open_bytes;  /* of next_op, planned; 0: none */
-	uint32_t open_pieces; /* WRs that its rest will take */
-	uint32_t nr_wrs;      /* planned */
-	uint32_t nr_cut;      /* operations or runs that were cut */
-	uint32_t nr_pieces;   /* WRs that these became */
-	uint32_t nr_merged;   /* operations that joined a WR begun by another */
-};
-
-/* A run: operations that go out together, as one WR or cut in pieces. */
+/*
+ * A run: operations that go out together, as one WR or cut in pieces; and how
+ * far it was cut.
+ */
 struct plan_run {
 	const struct op *op; /* the first */
 	uint32_t first_op;
 	uint32_t next_op; /* after the last */
 	uint32_t nr_ops;
 	uint32_t nr_segs;
+	uint32_t skip; /* bytes of the first that were planned before */
 	uint32_t length;
-	uint32_t pieces;
-	uint64_t remote_addr;
-};
-
-/* A position in a run while it is cut. */
-struct plan_cut {
+	uint32_t pieces; /* in all */
+	uint32_t pieces_left;
+	uint32_t piece_bytes; /* of the last ones; others have one more */
+	uint32_t longer;      /* pieces that have one more */
+	uint32_t sent;	      /* bytes */
+	/* Where the next piece begins; not kept up for a single operation. */
 	uint32_t seg;
 	uint32_t seg_offset;
-	uint32_t op;
-	uint32_t op_offset; /* from the operation's start */
-	uint32_t nr_passed; /* operations wholly behind it */
+	uint32_t at_op;
+	uint32_t at_op_offset; /* from the operation's start */
+	uint32_t nr_passed;    /* operations wholly behind */
+};
+
+/* A plan under way: what it works on, and where it is. */
+struct plan {
+	const struct plan_rules *rules;
+	const struct op *ops;
+	const struct op_cut *cuts;
+	struct plan_lane *lanes;
+	struct plan_seg *run_segs;   /* scratch, max_sge */
+	struct plan_seg *piece_segs; /* scratch, max_sge */
+	uint32_t lane; /* where the next WR starts to look for room */
+	uint32_t nr;   /* operations that are staged */
+	/* Results. */
+	enum plan_stop stop;
+	uint32_t next_op;     /* first operation not wholly planned */
+	uint32_t nr_consumed; /* operations before it */
+	uint32_t open_bytes;  /* of next_op, planned; 0: none */
+	uint32_t open_pieces; /* WRs that its rest will take */
+	uint32_t nr_plain;    /* WRs planned by plan_next_plain() */
+	uint32_t nr_run_wrs;  /* by plan_next() */
+	uint32_t nr_cut;      /* operations or runs that were cut */
+	uint32_t nr_pieces;   /* WRs that these became */
+	uint32_t nr_merged;   /* operations that joined a WR begun by another */
+	struct plan_run run;
 };
 
 /* Orders a list by remote address, stable. See plan_sort.c. */
@@ -118,79 +132,49 @@ static always_inline bool plan_lane_takes(const struct plan_lane *lane,
 	return lane->slots && (!read || lane->reads);
 }
 
-static always_inline uint32_t plan_lane_after(const struct plan *plan,
-					      uint32_t lane)
+/* Where to look for a lane: what plan_lane_*() need, by value. */
+struct plan_search {
+	const struct plan_lane *lanes;
+	uint32_t nr_lanes;
+	uint32_t from;
+	bool read;
+};
+
+static always_inline uint32_t plan_lane_after(uint32_t nr_lanes, uint32_t lane)
 {
-	return lane + 1 == plan->rules->nr_lanes ? 0 : lane + 1;
+	return lane + 1 == nr_lanes ? 0 : lane + 1;
 }
 
-/* The first lane with room, from plan->lane on. */
-static inline uint32_t plan_lane_find(const struct plan *plan, bool read)
+/*
+ * The lane that a stripe policy gives a WR to, PLAN_NO_LANE when it has no
+ * room. See plan_stripe.c.
+ */
+uint32_t plan_lane_choose(enum wrb_stripe stripe, struct plan_search search,
+			  uint64_t remote_addr);
+
+/* Where the search after this one starts. */
+static always_inline uint32_t plan_lane_next(const struct plan_rules *rules,
+					     uint32_t from, uint32_t lane)
 {
-	uint32_t lane = plan->lane;
-
-	for (uint32_t n = plan->rules->nr_lanes; n; n--) {
-		if (plan_lane_takes(&plan->lanes[lane], read))
-			return lane;
-		lane = plan_lane_after(plan, lane);
-	}
-	return PLAN_NO_LANE;
-}
-
-/* The lane with the most room; of equals, the first from plan->lane on. */
-static inline uint32_t plan_lane_emptiest(const struct plan *plan, bool read)
-{
-	uint32_t best = PLAN_NO_LANE, slots = 0, lane = plan->lane;
-
-	for (uint32_t n = plan->rules->nr_lanes; n; n--) {
-		if (plan->lanes[lane].slots > slots &&
-		    plan_lane_takes(&plan->lanes[lane], read)) {
-			best = lane;
-			slots = plan->lanes[lane].slots;
-		}
-		lane = plan_lane_after(plan, lane);
-	}
-	return best;
-}
-
-/* The remote address's own lane; when that one has failed, the next ready. */
-static inline uint32_t plan_lane_of_addr(const struct plan *plan, bool read,
-					 uint64_t remote_addr)
-{
-	/* Fibonacci hashing: block sizes are powers of two. */
-	uint64_t hash = remote_addr * UINT64_C(0x9e3779b97f4a7c15) >> 32;
-	uint32_t lane = (uint32_t)(hash * plan->rules->nr_lanes >> 32);
-
-	for (uint32_t n = plan->rules->nr_lanes; n; n--) {
-		if (plan->lanes[lane].ready)
-			break;
-		lane = plan_lane_after(plan, lane);
-	}
-	return plan_lane_takes(&plan->lanes[lane], read) ? lane : PLAN_NO_LANE;
-}
-
-static inline uint32_t plan_lane_choose(struct plan *plan, bool read,
-					uint64_t remote_addr)
-{
-	uint32_t lane;
-
-	switch (plan->rules->stripe) {
-	case WRB_STRIPE_ROUND_ROBIN:
-		lane = plan_lane_find(plan, read);
-		if (lane != PLAN_NO_LANE)
-			plan->lane = plan_lane_after(plan, lane);
+	if (rules->stripe == WRB_STRIPE_BATCH)
 		return lane;
-	case WRB_STRIPE_LEAST_LOADED:
-		return plan_lane_emptiest(plan, read);
-	case WRB_STRIPE_OFFSET:
-		return plan_lane_of_addr(plan, read, remote_addr);
-	case WRB_STRIPE_BATCH:
-	default:
-		lane = plan_lane_find(plan, read);
-		if (lane != PLAN_NO_LANE)
-			plan->lane = lane;
-		return lane;
-	}
+	if (rules->stripe == WRB_STRIPE_ROUND_ROBIN)
+		return plan_lane_after(rules->nr_lanes, lane);
+	return from;
+}
+
+/* Another lane than the one that the plan is on; PLAN_NO_LANE for none. */
+static always_inline uint32_t plan_lane_move(struct plan *plan, bool read,
+					     uint64_t remote_addr)
+{
+	const struct plan_rules *rules = plan->rules;
+	const struct plan_search search = { plan->lanes, rules->nr_lanes,
+					    plan->lane, read };
+	uint32_t lane = plan_lane_choose(rules->stripe, search, remote_addr);
+
+	if (likely(lane != PLAN_NO_LANE))
+		plan->lane = plan_lane_next(rules, plan->lane, lane);
+	return lane;
 }
 
 /* Takes room for one WR on a lane; PLAN_NO_LANE when none has any. */
@@ -200,24 +184,25 @@ static always_inline uint32_t plan_lane_take(struct plan *plan, bool read,
 	uint32_t lane = plan->lane;
 
 	if (plan->rules->stripe != WRB_STRIPE_BATCH ||
-	    unlikely(!plan_lane_takes(&plan->lanes[lane], read)))
-		lane = plan_lane_choose(plan, read, remote_addr);
-	if (likely(lane != PLAN_NO_LANE)) {
-		plan->lanes[lane].slots--;
-		plan->lanes[lane].reads -= read;
-		plan->nr_wrs++;
+	    unlikely(!plan_lane_takes(&plan->lanes[lane], read))) {
+		lane = plan_lane_move(plan, read, remote_addr);
+		if (unlikely(lane == PLAN_NO_LANE))
+			return lane;
 	}
+	plan->lanes[lane].slots--;
+	if (read)
+		plan->lanes[lane].reads--;
 	return lane;
 }
 
-static inline uint32_t div_up(uint32_t n, uint32_t by)
+static always_inline uint32_t div_up(uint32_t n, uint32_t by)
 {
 	return n / by + (n % by != 0);
 }
 
 /* How many WRs a length becomes. */
-static inline uint32_t plan_pieces(const struct plan_rules *rules,
-				   uint32_t length)
+static always_inline uint32_t plan_pieces(const struct plan_rules *rules,
+					  uint32_t length)
 {
 	uint32_t least = div_up(length, rules->max_msg_bytes);
 	uint32_t n = 1;
@@ -229,96 +214,123 @@ static inline uint32_t plan_pieces(const struct plan_rules *rules,
 	return n > least ? n : least;
 }
 
-/* Whether op carries the run on: what follows it in remote memory. */
-static always_inline bool plan_run_meets(const struct plan_rules *rules,
-					 const struct plan_run *run,
-					 const struct op *op)
-{
-	return op->remote_addr == run->remote_addr + run->length &&
-	       op->dir == run->op->dir && op->remote == run->op->remote &&
-	       op->length <= rules->max_msg_bytes - run->length &&
-	       !op->planned_bytes;
-}
-
 /* Joins the operations that follow, as far as SGEs and the message reach. */
 static always_inline void plan_run_extend(struct plan *plan,
 					  struct plan_run *run, uint32_t nr)
 {
-	struct plan_seg *seg = &plan->run_segs[0];
 	const struct plan_rules *rules = plan->rules;
+	const uint32_t kind = run->op->kind, max_sge = rules->max_sge;
+	struct plan_seg seg = plan->run_segs[0];
+	uint64_t remote_end = run->op->remote_addr + run->length;
+	uint64_t local_end = seg.addr + seg.length;
+	uint32_t nr_ops = 1, nr_segs = 1, next = run->next_op;
+	uint32_t room = rules->max_msg_bytes - run->length;
 
 	if (unlikely(run->length >= rules->max_msg_bytes))
 		return;
-	for (; run->nr_ops < nr; run->nr_ops++) {
-		const struct op *op = &plan->ops[run->next_op];
+	for (; nr_ops < nr; nr_ops++) {
+		const struct op *op = &plan->ops[next];
 
-		if (!plan_run_meets(rules, run, op))
+		if (op->remote_addr != remote_end || op->kind != kind ||
+		    op->length > room || op->flags & OP_OPEN)
 			break;
-		if (op->local_addr == seg->addr + seg->length &&
-		    op->local == seg->region) {
-			seg->length += op->length;
+		if (op->local_addr == local_end && op->local == seg.region) {
+			seg.length += op->length;
 		} else {
-			if (run->nr_segs == rules->max_sge)
+			if (nr_segs == max_sge)
 				break;
-			seg = &plan->run_segs[run->nr_segs++];
-			*seg = (struct plan_seg){ op->local_addr, op->length,
-						  op->local };
+			plan->run_segs[nr_segs++ - 1] = seg;
+			seg = (struct plan_seg){ op->local_addr, op->length,
+						 op->local };
+			local_end = op->local_addr;
 		}
-		run->length += op->length;
-		run->next_op = op->next;
+		local_end += op->length;
+		remote_end += op->length;
+		room -= op->length;
+		next = op->next;
 	}
+	plan->run_segs[nr_segs - 1] = seg;
+	run->next_op = next;
+	run->nr_ops = nr_ops;
+	run->nr_segs = nr_segs;
+	run->length = rules->max_msg_bytes - room;
 }
 
-/* The run that starts at an operation; nr more are staged, itself included. */
-static always_inline void plan_run_begin(struct plan *plan,
-					 struct plan_run *run, uint32_t index,
-					 uint32_t nr)
+/* How a run is cut; op is its first operation. */
+static always_inline void plan_run_cut(const struct plan *plan,
+				       struct plan_run *run)
 {
-	const struct op *op = &plan->ops[index];
+	bool open = run->op->flags & OP_OPEN;
+	uint32_t n = open ? plan->cuts[run->first_op].pieces_left
+			  : plan_pieces(plan->rules, run->length);
 
-	*run = (struct plan_run){
-		.op = op,
-		.first_op = index,
-		.next_op = op->next,
-		.nr_ops = 1,
-		.nr_segs = 1,
-		.length = op->length - op->planned_bytes,
-		.pieces = 1,
-		.remote_addr = op->remote_addr + op->planned_bytes,
-	};
+	run->pieces = n;
+	run->pieces_left = n;
+	run->piece_bytes = run->length / n;
+	run->longer = run->length % n;
+	run->sent = 0;
+	run->seg = 0;
+	run->seg_offset = 0;
+	run->at_op = run->first_op;
+	run->at_op_offset = run->skip;
+	run->nr_passed = 0;
+}
+
+/* The run that starts at the next operation. */
+static always_inline void plan_run_begin(struct plan *plan)
+{
+	const uint32_t index = plan->next_op;
+	const struct op *op = &plan->ops[index];
+	const bool open = unlikely(op->flags & OP_OPEN);
+	struct plan_run *run = &plan->run;
+
+	run->op = op;
+	run->first_op = index;
+	run->next_op = op->next;
+	run->nr_ops = 1;
+	run->nr_segs = 1;
+	run->skip = open ? plan->cuts[index].planned_bytes : 0;
+	run->length = op->length - run->skip;
+	run->pieces_left = 0;
 	plan->run_segs[0] = (struct plan_seg){
-		.addr = op->local_addr + op->planned_bytes,
+		.addr = op->local_addr + run->skip,
 		.length = run->length,
 		.region = op->local,
 	};
-	if (plan->rules->merge && !op->planned_bytes)
-		plan_run_extend(plan, run, nr);
-	if (unlikely(op->planned_bytes))
-		run->pieces = op->pieces_left;
-	else if (unlikely(run->length > plan->rules->cut_above))
-		run->pieces = plan_pieces(plan->rules, run->length);
+	if (plan->rules->merge && !open)
+		plan_run_extend(plan, run, plan->nr - plan->nr_consumed);
+	if (unlikely(open || run->length > plan->rules->cut_above))
+		plan_run_cut(plan, run);
+}
+
+/* The run is planned as a whole. */
+static always_inline void plan_run_end(struct plan *plan)
+{
+	plan->next_op = plan->run.next_op;
+	plan->nr_consumed += plan->run.nr_ops;
+	plan->nr_merged += plan->run.nr_ops - 1;
 }
 
 /* Moves on by length bytes; writes the stretches passed to piece_segs. */
-static inline uint32_t plan_cut_segs(struct plan *plan, struct plan_cut *cut,
-				     uint32_t length)
+static always_inline uint32_t plan_cut_segs(struct plan *plan, uint32_t length)
 {
+	struct plan_run *run = &plan->run;
 	uint32_t nr = 0;
 
 	while (length) {
-		const struct plan_seg *seg = &plan->run_segs[cut->seg];
-		uint32_t rest = seg->length - cut->seg_offset;
+		const struct plan_seg *seg = &plan->run_segs[run->seg];
+		uint32_t rest = seg->length - run->seg_offset;
 		uint32_t take = rest < length ? rest : length;
 
 		plan->piece_segs[nr++] = (struct plan_seg){
-			.addr = seg->addr + cut->seg_offset,
+			.addr = seg->addr + run->seg_offset,
 			.length = take,
 			.region = seg->region,
 		};
-		cut->seg_offset += take;
+		run->seg_offset += take;
 		if (take == rest) {
-			cut->seg++;
-			cut->seg_offset = 0;
+			run->seg++;
+			run->seg_offset = 0;
 		}
 		length -= take;
 	}
@@ -326,22 +338,22 @@ static inline uint32_t plan_cut_segs(struct plan *plan, struct plan_cut *cut,
 }
 
 /* Moves on by length bytes; returns how many operations they touch. */
-static inline uint32_t plan_cut_ops(struct plan *plan, struct plan_cut *cut,
-				    uint32_t length)
+static always_inline uint32_t plan_cut_ops(struct plan *plan, uint32_t length)
 {
+	struct plan_run *run = &plan->run;
 	uint32_t nr = 0;
 
 	while (length) {
-		const struct op *op = &plan->ops[cut->op];
-		uint32_t rest = op->length - cut->op_offset;
+		const struct op *op = &plan->ops[run->at_op];
+		uint32_t rest = op->length - run->at_op_offset;
 		uint32_t take = rest < length ? rest : length;
 
 		nr++;
-		cut->op_offset += take;
+		run->at_op_offset += take;
 		if (take == rest) {
-			cut->op = op->next;
-			cut->op_offset = 0;
-			cut->nr_passed++;
+			run->at_op = op->next;
+			run->at_op_offset = 0;
+			run->nr_passed++;
 		}
 		length -= take;
 	}
@@ -349,77 +361,122 @@ static inline uint32_t plan_cut_ops(struct plan *plan, struct plan_cut *cut,
 }
 
 /* Says where a run was left that did not go out as a whole. */
-static inline void plan_leave(struct plan *plan, const struct plan_run *run,
-			      const struct plan_cut *cut, uint32_t sent)
+static inline void plan_leave(struct plan *plan)
 {
-	uint32_t piece = div_up(run->length, run->pieces);
-	const struct op *op = &plan->ops[cut->op];
+	const struct plan_run *run = &plan->run;
+	uint32_t at =
+		run->nr_ops == 1 ? run->skip + run->sent : run->at_op_offset;
+	uint32_t longest = run->piece_bytes + (run->longer != 0);
 
-	plan->next_op = cut->op;
-	plan->nr_consumed += cut->nr_passed;
-	if (!sent || !cut->op_offset)
+	plan->next_op = run->at_op;
+	plan->nr_consumed += run->nr_passed;
+	if (!run->sent || !at)
 		return;
-	plan->open_bytes = cut->op_offset;
-	plan->open_pieces = div_up(op->length - cut->op_offset, piece);
+	plan->open_bytes = at;
+	plan->open_pieces = div_up(plan->ops[run->at_op].length - at, longest);
 }
 
-/* Cuts a run in near-equal pieces. False when room ran out before its end. */
-static inline bool plan_run_cut(struct plan *plan, const struct plan_run *run,
-				plan_emit_fn emit, void *ctx)
+/* The next piece of a run that is cut; its lane has been taken. */
+static always_inline void plan_piece(struct plan *plan, struct plan_wr *wr)
 {
-	struct plan_cut cut = {
-		.op = run->first_op,
-		.op_offset = run->op->planned_bytes,
-	};
-	bool read = run->op->dir == WRB_READ;
-	uint32_t sent = 0;
+	struct plan_run *run = &plan->run;
+	uint32_t length = run->piece_bytes;
 
-	for (uint32_t i = 1; i <= run->pieces; i++) {
-		uint32_t end = (uint64_t)run->length * i / run->pieces;
-		struct plan_wr wr = {
-			.first_op = cut.op,
-			.segs = plan->piece_segs,
-			.remote_addr = run->remote_addr + sent,
-			.remote = run->op->remote,
-			.length = end - sent,
-			.read = read,
-		};
-
-		wr.lane = plan_lane_take(plan, read, wr.remote_addr);
-		if (wr.lane == PLAN_NO_LANE) {
-			plan_leave(plan, run, &cut, sent);
-			return false;
-		}
-		wr.nr_segs = plan_cut_segs(plan, &cut, wr.length);
-		wr.nr_ops = plan_cut_ops(plan, &cut, wr.length);
-		emit(ctx, &wr);
-		plan->nr_cut += !sent && !run->op->planned_bytes;
-		plan->nr_pieces++;
-		sent = end;
+	length += run->pieces - run->pieces_left < run->longer;
+	wr->first_op = run->at_op;
+	wr->nr_ops = 1;
+	wr->nr_segs = 1;
+	wr->length = length;
+	wr->cut = true;
+	if (likely(run->nr_ops == 1)) {
+		wr->seg = plan->run_segs[0];
+		wr->seg.addr += run->sent;
+		wr->seg.length = length;
+	} else {
+		wr->nr_segs = plan_cut_segs(plan, length);
+		wr->nr_ops = plan_cut_ops(plan, length);
+		wr->segs = plan->piece_segs;
+		wr->seg = wr->segs[0];
 	}
+	plan->nr_cut += !run->sent && !run->skip;
+	plan->nr_pieces++;
+	run->sent += length;
+	if (!--run->pieces_left)
+		plan_run_end(plan);
+}
+
+/* A run that goes out in one WR; its lane has been taken. */
+static always_inline void plan_whole(struct plan *plan, struct plan_wr *wr)
+{
+	const struct plan_run *run = &plan->run;
+
+	wr->first_op = run->first_op;
+	wr->nr_ops = run->nr_ops;
+	wr->nr_segs = run->nr_segs;
+	wr->segs = plan->run_segs;
+	wr->seg = plan->run_segs[0];
+	wr->length = run->length;
+	wr->cut = false;
+	plan_run_end(plan);
+}
+
+/*
+ * The next WR, merged and cut as the rules say. False at the end, or when no
+ * lane has room.
+ */
+static always_inline bool plan_next(struct plan *plan, struct plan_wr *wr)
+{
+	struct plan_run *run = &plan->run;
+
+	if (likely(!run->pieces_left)) {
+		if (unlikely(plan->nr_consumed == plan->nr))
+			return false;
+		plan_run_begin(plan);
+	}
+	wr->read = op_is_read(run->op);
+	wr->remote = op_remote(run->op);
+	wr->remote_addr = run->op->remote_addr + run->skip;
+	if (unlikely(run->pieces_left))
+		wr->remote_addr += run->sent;
+	wr->lane = plan_lane_take(plan, wr->read, wr->remote_addr);
+	if (unlikely(wr->lane == PLAN_NO_LANE))
+		return false;
+	plan->nr_run_wrs++;
+	if (unlikely(run->pieces_left))
+		plan_piece(plan, wr);
+	else
+		plan_whole(plan, wr);
 	return true;
 }
 
-/* Sends a run that needs no cut. False when there is no room. */
-static always_inline bool plan_run_whole(struct plan *plan,
-					 const struct plan_run *run,
-					 plan_emit_fn emit, void *ctx)
+/*
+ * The next WR while operations are neither merged nor cut, which is the common
+ * case and the cheapest. False at an operation that is not like that, at the
+ * end, or when no lane has room.
+ */
+static always_inline bool plan_next_plain(struct plan *plan, struct plan_wr *wr)
 {
-	struct plan_wr wr = {
-		.first_op = run->first_op,
-		.nr_ops = run->nr_ops,
-		.nr_segs = run->nr_segs,
-		.segs = plan->run_segs,
-		.remote_addr = run->remote_addr,
-		.remote = run->op->remote,
-		.length = run->length,
-		.read = run->op->dir == WRB_READ,
-	};
+	const struct op *op = &plan->ops[plan->next_op];
 
-	wr.lane = plan_lane_take(plan, wr.read, wr.remote_addr);
-	if (unlikely(wr.lane == PLAN_NO_LANE))
+	if (unlikely(plan->nr_consumed == plan->nr))
 		return false;
-	emit(ctx, &wr);
+	if (unlikely(op->length > plan->rules->cut_above ||
+		     op->flags & OP_OPEN))
+		return false;
+	wr->read = op_is_read(op);
+	wr->lane = plan_lane_take(plan, wr->read, op->remote_addr);
+	if (unlikely(wr->lane == PLAN_NO_LANE))
+		return false;
+	wr->first_op = plan->next_op;
+	wr->nr_ops = 1;
+	wr->nr_segs = 1;
+	wr->seg = (struct plan_seg){ op->local_addr, op->length, op->local };
+	wr->remote_addr = op->remote_addr;
+	wr->remote = op_remote(op);
+	wr->length = op->length;
+	wr->cut = false;
+	plan->next_op = op->next;
+	plan->nr_consumed++;
 	return true;
 }
 
@@ -431,86 +488,14 @@ static inline enum plan_stop plan_why(const struct plan *plan)
 	return PLAN_NO_SLOT;
 }
 
-/*
- * The common case in a tight loop: operations that are neither merged nor cut,
- * one WR each. Stops at the first that is not like that or finds no room.
- */
-static always_inline void plan_walk_plain(struct plan *plan, uint32_t nr,
-					  plan_emit_fn emit, void *ctx)
+/* Everything was planned, or why not. */
+static always_inline void plan_end(struct plan *plan)
 {
-	const bool batch = plan->rules->stripe == WRB_STRIPE_BATCH;
-	const uint32_t cut_above = plan->rules->cut_above;
-	struct plan_lane *lanes = plan->lanes;
-	const struct op *ops = plan->ops;
-	uint32_t index = plan->next_op, left = nr - plan->nr_consumed;
-	uint32_t lane = plan->lane, planned;
-
-	for (planned = 0; planned < left; planned++) {
-		const struct op *op = &ops[index];
-		const bool read = op->dir == WRB_READ;
-		const struct plan_seg seg = { op->local_addr, op->length,
-					      op->local };
-		struct plan_wr wr = {
-			.first_op = index,
-			.nr_ops = 1,
-			.nr_segs = 1,
-			.segs = &seg,
-			.remote_addr = op->remote_addr,
-			.remote = op->remote,
-			.length = op->length,
-			.read = read,
-		};
-
-		if (unlikely(op->length > cut_above || op->planned_bytes))
-			break;
-		if (!batch || unlikely(!plan_lane_takes(&lanes[lane], read)))
-			lane = plan_lane_choose(plan, read, op->remote_addr);
-		if (unlikely(lane == PLAN_NO_LANE))
-			break;
-		lanes[lane].slots--;
-		lanes[lane].reads -= read;
-		wr.lane = lane;
-		index = op->next;
-		emit(ctx, &wr);
-	}
-	plan->next_op = index;
-	plan->nr_consumed += planned;
-	plan->nr_wrs += planned;
-}
-
-/*
- * Plans a list of nr operations from index on, as far as the lanes' room
- * reaches. The caller fills rules, ops, lanes, the scratch and lane, and
- * zeroes the rest.
- */
-static always_inline void plan_walk(struct plan *plan, uint32_t index,
-				    uint32_t nr, plan_emit_fn emit, void *ctx)
-{
-	plan->next_op = index;
-	while (plan->nr_consumed < nr) {
-		struct plan_run run;
-		bool whole;
-
-		if (!plan->rules->merge) {
-			plan_walk_plain(plan, nr, emit, ctx);
-			if (likely(plan->nr_consumed == nr))
-				break;
-		}
-		plan_run_begin(plan, &run, plan->next_op,
-			       nr - plan->nr_consumed);
-		if (likely(run.pieces == 1))
-			whole = plan_run_whole(plan, &run, emit, ctx);
-		else
-			whole = plan_run_cut(plan, &run, emit, ctx);
-		if (unlikely(!whole)) {
-			plan->stop = plan_why(plan);
-			return;
-		}
-		plan->next_op = run.next_op;
-		plan->nr_consumed += run.nr_ops;
-		plan->nr_merged += run.nr_ops - 1;
-	}
-	plan->stop = PLAN_ALL;
+	if (likely(plan->nr_consumed == plan->nr))
+		return;
+	if (plan->run.pieces_left)
+		plan_leave(plan);
+	plan->stop = plan_why(plan);
 }
 
 #endif /* WRB_PLAN_H */

@@ -80,11 +80,13 @@ static struct plan_sort_item *radix_sort(struct plan_sort_item *items,
 static void relink(struct op *ops, struct op_list *list,
 		   const struct plan_sort_item *items)
 {
-	list->head = items[0].op;
-	list->tail = items[list->nr - 1].op;
-	for (uint32_t i = 1; i < list->nr; i++)
-		ops[items[i - 1].op].next = items[i].op;
-	ops[list->tail].next = OP_NONE;
+	uint32_t *link = &list->head;
+
+	for (uint32_t i = 0; i < list->nr; i++) {
+		*link = items[i].op;
+		link = &ops[items[i].op].next;
+	}
+	list->link = link;
 }
 
 void plan_sort(struct op *ops, struct op_list *list,

@@ -65,7 +65,7 @@ void post_chain(struct flight *flight, struct lane *lane)
 
 	if (!(last->send_flags & IBV_SEND_SIGNALED)) {
 		last->send_flags |= IBV_SEND_SIGNALED;
-		lane->since_signal = 0;
+		lane->until_signal = flight->signal_interval;
 		lane->signalled++;
 	}
 	last->next = NULL;
@@ -76,8 +76,35 @@ void post_chain(struct flight *flight, struct lane *lane)
 		post_came_short(flight, lane, nr, bad, rc);
 	lane->stats.wrs += nr;
 	lane->posted = lane->head;
+	lane->next_wr = lane->wrs;
 	if (lane_inflight(lane) > lane->stats.max_inflight)
 		lane->stats.max_inflight = lane_inflight(lane);
+}
+
+static void count_cut(struct op *op, struct op_cut *cut)
+{
+	if (!(op->flags & OP_CUT)) {
+		*cut = (struct op_cut){ 0 };
+		op->flags |= OP_CUT;
+	}
+	if (op->flags & OP_OPEN) {
+		op->flags &= (uint16_t)~OP_OPEN;
+		cut->nr_wrs--;
+	}
+	cut->nr_wrs++;
+	cut->nr_planned++;
+}
+
+void post_count_cut(struct flight *flight, const struct plan_wr *plan)
+{
+	uint32_t index = plan->first_op;
+
+	for (uint32_t n = plan->nr_ops; n; n--) {
+		struct op *op = op_get(&flight->ops, index);
+
+		count_cut(op, &flight->ops.cuts[index]);
+		index = op->next;
+	}
 }
 
 /* Takes a WR that was not taken off the accounts of its operations. */
@@ -85,11 +112,14 @@ static void settle_uncount(struct flight *flight, const struct lane_wr *wr)
 {
 	uint32_t index = wr->first_op;
 
-	for (uint32_t n = wr->nr_ops; n; n--) {
-		struct op *op = op_get(&flight->ops, index);
+	for (uint32_t n = lane_wr_nr_ops(wr); n; n--) {
+		const struct op *op = op_get(&flight->ops, index);
+		struct op_cut *cut = &flight->ops.cuts[index];
 
-		op->nr_wrs--;
-		op->nr_planned--;
+		if (op->flags & OP_CUT) {
+			cut->nr_wrs--;
+			cut->nr_planned--;
+		}
 		index = op->next;
 	}
 }
@@ -100,13 +130,13 @@ static uint32_t settle_collect(struct flight *flight, const struct lane *lane,
 {
 	uint32_t index = wr->first_op;
 
-	for (uint32_t n = wr->nr_ops; n; n--) {
+	for (uint32_t n = lane_wr_nr_ops(wr); n; n--) {
 		struct op *op = op_get(&flight->ops, index);
 
 		if (!(op->flags & OP_SETTLED)) {
 			op->flags |= OP_SETTLED;
-			if (op->status == IBV_WC_SUCCESS)
-				op->lane = (uint16_t)lane->index;
+			if (!op->done.error)
+				op->done.lane = lane->index;
 			flight->scratch[nr++] = index;
 		}
 		index = op->next;
@@ -116,19 +146,13 @@ static uint32_t settle_collect(struct flight *flight, const struct lane *lane,
 
 static void settle_restage(struct flight *flight, uint32_t index)
 {
-	struct op_list *staged = &flight->ops.staged;
 	struct op *op = op_get(&flight->ops, index);
 	bool listed = op->flags & OP_OPEN; /* it never left the list */
 
 	op->flags = 0;
-	op->nr_wrs = 0;
-	op->planned_bytes = 0;
 	if (listed)
 		return;
-	op->next = staged->nr ? staged->head : OP_NONE;
-	if (!staged->nr++)
-		staged->tail = index;
-	staged->head = index;
+	op_list_push_front(&flight->ops, &flight->ops.staged, index);
 }
 
 /* Part of it was taken: it cannot be sent again, so it fails. */
@@ -136,11 +160,11 @@ static void settle_fail(struct flight *flight, uint32_t index)
 {
 	struct op *op = op_get(&flight->ops, index);
 
-	op->flags &= (uint8_t)~OP_SETTLED;
-	if (op->flags & OP_OPEN && op->status == IBV_WC_SUCCESS)
+	op->flags &= (uint16_t)~OP_SETTLED;
+	if (op->flags & OP_OPEN && !op->done.error)
 		flight->nr_broken++;
-	op_fail(op, IBV_WC_GENERAL_ERR, 0, op->lane);
-	if (!op->nr_wrs)
+	op_fail(op, IBV_WC_GENERAL_ERR, 0, op->done.lane);
+	if (!flight->ops.cuts[index].nr_wrs)
 		flight_finish(flight, index);
 }
 
@@ -149,7 +173,8 @@ static void settle_ops(struct flight *flight, uint32_t nr)
 	while (nr--) {
 		uint32_t index = flight->scratch[nr];
 
-		if (op_get(&flight->ops, index)->nr_planned)
+		if (op_get(&flight->ops, index)->flags & OP_CUT &&
+		    flight->ops.cuts[index].nr_planned)
 			settle_fail(flight, index);
 		else
 			settle_restage(flight, index);

@@ -5,8 +5,34 @@
 
 #include "flight.h"
 
+/*
+ * The chain that is being written, with what changes from WR to WR out of the
+ * lane and in registers. Everything that takes one is inlined.
+ */
+struct post {
+	struct flight *flight;
+	const struct region *regions;
+	struct lane *lane; /* NULL: none yet */
+	struct ibv_send_wr *wr;
+	struct ibv_send_wr *end; /* the chain is full */
+	uint64_t wr_id;
+	uint64_t bytes;
+	uint32_t lane_index;
+	uint32_t until_signal;
+};
+
 /* Posts a lane's open chain. */
 void post_chain(struct flight *flight, struct lane *lane);
+
+/* Puts a lane on the list of those with an open chain. */
+static always_inline void post_mark_dirty(struct flight *flight,
+					  struct lane *lane)
+{
+	if (lane->dirty)
+		return;
+	lane->dirty = true;
+	flight->dirty[flight->nr_dirty++] = lane->index;
+}
 
 /*
  * Unwinds what posts did not take: operations of which nothing was taken are
@@ -15,83 +41,117 @@ void post_chain(struct flight *flight, struct lane *lane);
  */
 uint32_t post_settle(struct flight *flight) cold;
 
-static always_inline void post_count_op(struct op *op)
+/* Enters a piece in the accounts of the operations that it carries. */
+void post_count_cut(struct flight *flight, const struct plan_wr *plan);
+
+static always_inline struct post post_begin(struct flight *flight)
 {
-	if (unlikely(op->flags & OP_OPEN)) {
-		op->flags &= (uint8_t)~OP_OPEN;
-		op->nr_wrs--;
-	}
-	op->nr_wrs++;
-	op->nr_planned++;
+	return (struct post){
+		.flight = flight,
+		.regions = flight->regions.regions,
+		.lane_index = PLAN_NO_LANE,
+	};
 }
 
-static always_inline void post_count_ops(struct flight *flight,
-					 const struct plan_wr *plan)
+static always_inline void post_leave_lane(const struct post *post)
 {
-	struct op *op = op_get(&flight->ops, plan->first_op);
+	struct lane *lane = post->lane;
 
-	post_count_op(op);
-	for (uint32_t n = plan->nr_ops; n > 1; n--) {
-		op = op_get(&flight->ops, op->next);
-		post_count_op(op);
-	}
+	if (!lane)
+		return;
+	lane->head += (uint64_t)(post->wr - lane->next_wr);
+	lane->next_wr = post->wr;
+	lane->until_signal = post->until_signal;
+	lane->stats.bytes += post->bytes;
 }
 
-static always_inline void post_fill_sges(const struct flight *flight,
+static always_inline void post_enter_lane(struct post *post, uint32_t index)
+{
+	struct lane *lane = &post->flight->lanes[index];
+
+	post->lane = lane;
+	post->lane_index = index;
+	post->wr = lane->next_wr;
+	post->end = lane->wrs + post->flight->max_chain;
+	post->wr_id = wr_id_make(index, lane->head);
+	/* Serials wrap around in a wr_id: not within a chain. */
+	if (unlikely(wr_id_left(post->wr_id) < post->flight->max_chain))
+		post->end = post->wr + 1;
+	post->until_signal = lane->until_signal;
+	post->bytes = 0;
+	post_mark_dirty(post->flight, lane);
+}
+
+static always_inline struct ibv_sge
+post_sge(const struct post *post, const struct plan_seg *seg, uint32_t lane)
+{
+	return (struct ibv_sge){
+		.addr = seg->addr,
+		.length = seg->length,
+		.lkey = post->regions[seg->region].keys[lane],
+	};
+}
+
+/* The SGEs after the first. */
+static always_inline void post_fill_sges(const struct post *post,
 					 struct ibv_sge *sges,
 					 const struct plan_wr *plan)
 {
-	const struct region *regions = flight->regions.regions;
-	uint32_t i = 0;
-
-	do {
-		const struct plan_seg *seg = &plan->segs[i];
-
-		sges[i].addr = seg->addr;
-		sges[i].length = seg->length;
-		sges[i].lkey = regions[seg->region].keys[plan->lane];
-	} while (unlikely(++i < plan->nr_segs));
+	for (uint32_t i = 1; i < plan->nr_segs; i++)
+		sges[i] = post_sge(post, &plan->segs[i], plan->lane);
+	post->lane->extra_sges += plan->nr_segs - 1;
 }
 
-static always_inline unsigned int
-post_flags(struct flight *flight, struct lane *lane, const struct plan_wr *plan)
+static always_inline unsigned int post_flags(struct post *post,
+					     const struct plan_wr *plan)
 {
 	unsigned int flags = 0;
 
-	if (plan->length <= flight->max_inline && !plan->read)
+	if (plan->length <= post->flight->max_inline && !plan->read)
 		flags |= IBV_SEND_INLINE;
-	if (++lane->since_signal >= flight->signal_interval) {
+	if (unlikely(!--post->until_signal)) {
 		flags |= IBV_SEND_SIGNALED;
-		lane->since_signal = 0;
-		lane->signalled++;
+		post->until_signal = post->flight->signal_interval;
+		post->lane->signalled++;
 	}
 	return flags;
 }
 
+/* The chain is as long as it may be. */
+static always_inline void post_full(struct post *post)
+{
+	post_leave_lane(post);
+	post_chain(post->flight, post->lane);
+	post_enter_lane(post, post->lane_index);
+}
+
 /* Adds one planned WR to its lane's chain. */
-static always_inline void post_add(struct flight *flight,
+static always_inline void post_add(struct post *post,
 				   const struct plan_wr *plan)
 {
-	struct lane *lane = &flight->lanes[plan->lane];
-	const struct region *remote = &flight->regions.regions[plan->remote];
 	struct ibv_send_wr *wr;
 
-	wr = lane_push(lane, plan->first_op, plan->nr_ops, plan->read);
+	if (unlikely(plan->lane != post->lane_index)) {
+		post_leave_lane(post);
+		post_enter_lane(post, plan->lane);
+	}
+	wr = post->wr++;
+	lane_enter(post->lane, post->wr_id, plan->first_op, plan->nr_ops,
+		   plan->read);
+	wr->wr_id = post->wr_id++;
 	wr->num_sge = (int)plan->nr_segs;
 	wr->opcode = plan->read ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE;
-	wr->send_flags = post_flags(flight, lane, plan);
+	wr->send_flags = post_flags(post, plan);
 	wr->wr.rdma.remote_addr = plan->remote_addr;
-	wr->wr.rdma.rkey = remote->keys[plan->lane];
-	post_fill_sges(flight, wr->sg_list, plan);
-	post_count_ops(flight, plan);
-	lane->extra_sges += plan->nr_segs - 1;
-	lane->stats.bytes += plan->length;
-	if (!lane->dirty) {
-		lane->dirty = true;
-		flight->dirty[flight->nr_dirty++] = lane->index;
-	}
-	if (unlikely(lane_chain(lane) == flight->max_chain))
-		post_chain(flight, lane);
+	wr->wr.rdma.rkey = post->regions[plan->remote].keys[plan->lane];
+	wr->sg_list[0] = post_sge(post, &plan->seg, plan->lane);
+	if (unlikely(plan->nr_segs > 1))
+		post_fill_sges(post, wr->sg_list, plan);
+	if (plan->cut)
+		post_count_cut(post->flight, plan);
+	post->bytes += plan->length;
+	if (unlikely(post->wr == post->end))
+		post_full(post);
 }
 
 /* Posts every open chain; returns how many WRs were not taken. */

@@ -119,7 +119,6 @@ static void flight_set(struct flight *flight, const struct wrb_attr *attr)
 	flight->qp_error = attr->qp_error ? attr->qp_error : qp_error_verbs;
 	flight->qp_error_arg = attr->qp_error_arg;
 	flight->log = (struct log){ attr->log, attr->log_arg };
-	flight->regions.nr_lanes = attr->nr_qps;
 }
 
 static int lanes_init(struct wrb_queue *queue, const struct wrb_attr *attr)
@@ -136,8 +135,8 @@ static int lanes_init(struct wrb_queue *queue, const struct wrb_attr *attr)
 
 		if (err)
 			return err;
-		flight->nr_lanes = flight->nr_ready = i + 1;
-		flight_room_reset(flight, i);
+		flight->nr_lanes = i + 1;
+		flight_lane_ready(flight, i);
 	}
 	return 0;
 }
@@ -183,6 +182,8 @@ wrb_export int wrb_queue_create(const struct wrb_attr *user_attr,
 	err = scratch_init(queue, &attr);
 	if (!err)
 		err = op_table_init(&queue->flight.ops, attr.max_ops);
+	if (!err)
+		err = region_table_init(&queue->flight.regions, attr.nr_qps);
 	if (!err)
 		err = lanes_init(queue, &attr);
 	if (err) {
@@ -254,50 +255,76 @@ wrb_export int wrb_region_rekey(struct wrb_queue *queue, int region,
 
 /* -- add ---------------------------------------------------------------- */
 
-static always_inline int op_check(const struct flight *flight,
-				  const struct wrb_op *op,
-				  const struct region **local,
-				  const struct region **remote)
+/* Why an operation is refused. */
+static cold int op_refuse(const struct flight *flight, const struct wrb_op *op)
 {
-	*local = region_get(&flight->regions, op->local, WRB_LOCAL);
-	*remote = region_get(&flight->regions, op->remote, WRB_REMOTE);
-	if (unlikely(!*local || !*remote || !op->length ||
-		     (uint32_t)op->dir > WRB_READ))
+	if (!region_get(&flight->regions, op->local, WRB_LOCAL) ||
+	    !region_get(&flight->regions, op->remote, WRB_REMOTE) ||
+	    !op->length || (uint32_t)op->dir > WRB_READ)
 		return -EINVAL;
-	if (unlikely(!region_holds(*local, op->local_offset, op->length) ||
-		     !region_holds(*remote, op->remote_offset, op->length)))
-		return -ERANGE;
-	return 0;
+	return -ERANGE;
 }
 
-static always_inline int stage(struct flight *flight, const struct wrb_op *from)
+/* The op table's moving parts, in registers while operations are staged. */
+struct stager {
+	struct op *ops;
+	const uint32_t *free;
+	uint32_t nr_free;
+	uint32_t *link;
+};
+
+static always_inline struct stager stage_begin(const struct flight *flight)
 {
-	struct op_table *table = &flight->ops;
-	const struct region *local, *remote;
+	return (struct stager){
+		.ops = flight->ops.ops,
+		.free = flight->ops.free,
+		.nr_free = flight->ops.nr_free,
+		.link = flight->ops.staged.link,
+	};
+}
+
+static always_inline void stage_end(struct flight *flight,
+				    const struct stager *stager)
+{
+	uint32_t nr = flight->ops.nr_free - stager->nr_free;
+
+	flight->ops.nr_free = stager->nr_free;
+	flight->ops.staged.link = stager->link;
+	flight->ops.staged.nr += nr;
+	flight->stats.ops += nr;
+}
+
+static always_inline int stage(const struct flight *flight,
+			       struct stager *stager, const struct wrb_op *from)
+{
+	const struct region *local = region_at(&flight->regions, from->local);
+	const struct region *remote = region_at(&flight->regions, from->remote);
+	const uint32_t length = from->length;
 	uint32_t index;
 	struct op *op;
-	int err = op_check(flight, from, &local, &remote);
 
-	if (unlikely(err))
-		return err;
-	if (unlikely(!table->nr_free))
+	/* The mask is all ones, so both ids are in the table if their OR is. */
+	if (unlikely((uint32_t)(from->local | from->remote) >
+			     flight->regions.mask ||
+		     !region_holds(local, WRB_LOCAL, from->local_offset,
+				   length) ||
+		     !region_holds(remote, WRB_REMOTE, from->remote_offset,
+				   length) ||
+		     !length || (uint32_t)from->dir > WRB_READ))
+		return op_refuse(flight, from);
+	if (unlikely(!stager->nr_free))
 		return -EAGAIN;
-	index = table->free[--table->nr_free];
-	op = op_get(table, index);
-	op->user = from->user;
+	index = stager->free[--stager->nr_free];
+	op = &stager->ops[index];
+	op->done = (struct wrb_done){ .user = from->user };
 	op->local_addr = local->addr + from->local_offset;
 	op->remote_addr = remote->addr + from->remote_offset;
-	op->length = from->length;
+	op->length = length;
 	op->local = from->local;
-	op->remote = from->remote;
-	op->dir = (uint8_t)from->dir;
 	op->flags = 0;
-	op->status = IBV_WC_SUCCESS;
-	op->nr_wrs = 0;
-	op->nr_planned = 0;
-	op->planned_bytes = 0;
-	op->vendor_err = 0;
-	op_list_push(table, &table->staged, index);
+	op->kind = op_kind(from->remote, from->dir);
+	*stager->link = index;
+	stager->link = &op->next;
 	return 0;
 }
 
@@ -305,26 +332,25 @@ wrb_export int wrb_addv(struct wrb_queue *queue, const struct wrb_op *ops,
 			uint32_t nr)
 {
 	struct flight *flight = &queue->flight;
+	struct stager stager = stage_begin(flight);
+	int err = 0;
 	uint32_t i;
 
 	for (i = 0; i < nr; i++) {
-		int err = stage(flight, &ops[i]);
-
-		if (unlikely(err)) {
-			if (!i)
-				return err;
+		err = stage(flight, &stager, &ops[i]);
+		if (unlikely(err))
 			break;
-		}
 	}
-	flight->stats.ops += i;
-	return (int)i;
+	stage_end(flight, &stager);
+	return i || !err ? (int)i : err;
 }
 
 wrb_export int wrb_add(struct wrb_queue *queue, const struct wrb_op *op)
 {
-	int err = stage(&queue->flight, op);
+	struct stager stager = stage_begin(&queue->flight);
+	int err = stage(&queue->flight, &stager, op);
 
-	queue->flight.stats.ops += !err;
+	stage_end(&queue->flight, &stager);
 	return err;
 }
 
@@ -352,11 +378,11 @@ static void broken_end(struct flight *flight, uint32_t index)
 {
 	struct op *op = op_get(&flight->ops, index);
 
-	if (op->flags & OP_OPEN)
-		op->nr_wrs--;
-	op->flags = 0;
-	if (!op->nr_wrs)
-		flight_finish(flight, index);
+	if (op->flags & OP_OPEN && --flight->ops.cuts[index].nr_wrs) {
+		op->flags &= (uint16_t)~OP_OPEN;
+		return;
+	}
+	flight_finish(flight, index);
 }
 
 /*
@@ -367,11 +393,11 @@ static cold void broken_purge(struct flight *flight)
 {
 	struct op_list staged = flight->ops.staged;
 
-	flight->ops.staged.nr = 0;
+	op_list_reset(&flight->ops.staged);
 	for (uint32_t n = staged.nr; n; n--) {
 		uint32_t index = op_list_pop(&flight->ops, &staged);
 
-		if (op_get(&flight->ops, index)->status == IBV_WC_SUCCESS)
+		if (!op_get(&flight->ops, index)->done.error)
 			op_list_push(&flight->ops, &flight->ops.staged, index);
 		else
 			broken_end(flight, index);
@@ -381,33 +407,37 @@ static cold void broken_purge(struct flight *flight)
 
 /* -- submit ------------------------------------------------------------- */
 
-static struct plan plan_make(struct wrb_queue *queue, struct plan_lane *room)
+static always_inline struct plan plan_make(struct wrb_queue *queue,
+					   struct plan_lane *room)
 {
 	return (struct plan){
 		.rules = &queue->rules,
 		.ops = queue->flight.ops.ops,
+		.cuts = queue->flight.ops.cuts,
 		.lanes = room,
 		.run_segs = queue->run_segs,
 		.piece_segs = queue->piece_segs,
 		.lane = queue->first_lane,
+		.next_op = queue->flight.ops.staged.head,
+		.nr = queue->flight.ops.staged.nr,
 	};
 }
 
 /* Takes what was planned off the staged list. */
-static void plan_apply(struct wrb_queue *queue, const struct plan *plan)
+static always_inline void plan_apply(struct wrb_queue *queue,
+				     const struct plan *plan)
 {
 	struct op_list *staged = &queue->flight.ops.staged;
 	struct wrb_stats *stats = &queue->flight.stats;
 
-	staged->head = plan->next_op;
-	staged->nr -= plan->nr_consumed;
+	op_list_drop(staged, plan->nr_consumed, plan->next_op);
 	if (unlikely(plan->open_bytes)) {
-		struct op *op = op_get(&queue->flight.ops, plan->next_op);
+		struct op_cut *cut = &queue->flight.ops.cuts[plan->next_op];
 
-		op->flags |= OP_OPEN;
-		op->nr_wrs++;
-		op->planned_bytes = plan->open_bytes;
-		op->pieces_left = plan->open_pieces;
+		op_get(&queue->flight.ops, plan->next_op)->flags |= OP_OPEN;
+		cut->nr_wrs++;
+		cut->planned_bytes = plan->open_bytes;
+		cut->pieces_left = plan->open_pieces;
 	}
 	stats->merged += plan->nr_merged;
 	stats->chunked += plan->nr_cut;
@@ -424,11 +454,36 @@ static void queue_sort(struct wrb_queue *queue)
 		  queue->sort_items + ops->nr_ops);
 }
 
-static always_inline void submit_emit(void *ctx, const struct plan_wr *wr)
-{
-	struct wrb_queue *queue = ctx;
+/*
+ * The two loops of a submit. Each works on copies that only it knows, so that
+ * the compiler keeps them in registers.
+ */
 
-	post_add(&queue->flight, wr);
+/* Operations that are neither merged nor cut. */
+static noinline void submit_plain(struct flight *flight, struct plan *plan)
+{
+	struct post post = post_begin(flight);
+	struct plan copy = *plan;
+	struct plan_wr wr;
+
+	while (plan_next_plain(&copy, &wr))
+		post_add(&post, &wr);
+	post_leave_lane(&post);
+	copy.nr_plain = copy.nr_consumed;
+	*plan = copy;
+}
+
+/* All that there are, or up to one that is neither merged nor cut. */
+static noinline void submit_runs(struct flight *flight, struct plan *plan)
+{
+	struct post post = post_begin(flight);
+	struct plan copy = *plan;
+	struct plan_wr wr;
+
+	while (plan_next(&copy, &wr))
+		post_add(&post, &wr);
+	post_leave_lane(&post);
+	*plan = copy;
 }
 
 wrb_export int wrb_submit(struct wrb_queue *queue)
@@ -436,7 +491,7 @@ wrb_export int wrb_submit(struct wrb_queue *queue)
 	struct flight *flight = &queue->flight;
 	struct op_list *staged = &flight->ops.staged;
 	struct plan plan;
-	uint32_t untaken;
+	uint32_t nr_wrs, untaken;
 
 	if (!staged->nr)
 		return 0;
@@ -445,14 +500,20 @@ wrb_export int wrb_submit(struct wrb_queue *queue)
 	if (queue->flags & WRB_SORT)
 		queue_sort(queue);
 	plan = plan_make(queue, flight->room);
-	plan_walk(&plan, staged->head, staged->nr, submit_emit, queue);
+	if (!queue->rules.merge)
+		submit_plain(flight, &plan);
+	if (plan.nr_consumed != plan.nr)
+		submit_runs(flight, &plan);
+	plan_end(&plan);
 	plan_apply(queue, &plan);
-	if (likely(plan.nr_wrs))
-		queue->first_lane = plan_lane_after(&plan, queue->first_lane);
+	nr_wrs = plan.nr_plain + plan.nr_run_wrs;
+	if (likely(nr_wrs))
+		queue->first_lane = plan_lane_after(queue->rules.nr_lanes,
+						    queue->first_lane);
 	untaken = post_all(flight);
 	if (unlikely(flight->nr_broken))
 		broken_purge(flight);
-	return (int)(plan.nr_wrs - untaken);
+	return (int)(nr_wrs - untaken);
 }
 
 /* -- poll --------------------------------------------------------------- */
@@ -512,8 +573,7 @@ wrb_export int wrb_lane_replace(struct wrb_queue *queue, uint32_t index,
 	lane_renew(lane, qp);
 	if (!qp)
 		return 0;
-	flight->nr_ready++;
-	flight_room_reset(flight, index);
+	flight_lane_ready(flight, index);
 	return 0;
 }
 
@@ -525,7 +585,7 @@ wrb_export void wrb_abort(struct wrb_queue *queue)
 	for (uint32_t i = 0; i < flight->nr_lanes; i++)
 		drain_begin(flight, &flight->lanes[i]);
 	drain_progress(flight);
-	flight->ops.staged.nr = 0;
+	op_list_reset(&flight->ops.staged);
 	for (uint32_t n = staged.nr; n; n--) {
 		uint32_t index = op_list_pop(&flight->ops, &staged);
 
@@ -587,9 +647,8 @@ struct dry_run {
 	uint32_t nr;
 };
 
-static void dry_emit(void *ctx, const struct plan_wr *wr)
+static void dry_add(struct dry_run *run, const struct plan_wr *wr)
 {
-	struct dry_run *run = ctx;
 	const struct flight *flight = run->flight;
 
 	if (run->nr++ >= run->max)
@@ -609,7 +668,7 @@ static void dry_emit(void *ctx, const struct plan_wr *wr)
 static void dry_signal(const struct dry_run *run, uint32_t nr, uint32_t lane)
 {
 	const struct flight *flight = run->flight;
-	uint32_t since = flight->lanes[lane].since_signal, chain = 0;
+	uint32_t until = flight->lanes[lane].until_signal, chain = 0;
 	struct wrb_plan_wr *last = NULL;
 
 	for (uint32_t i = 0; i < nr; i++) {
@@ -619,10 +678,9 @@ static void dry_signal(const struct dry_run *run, uint32_t nr, uint32_t lane)
 			continue;
 		last = wr;
 		wr->chain_end = ++chain == flight->max_chain;
-		wr->signalled =
-			++since >= flight->signal_interval || wr->chain_end;
+		wr->signalled = !--until || wr->chain_end;
 		if (wr->signalled)
-			since = 0;
+			until = flight->signal_interval;
 		if (wr->chain_end)
 			chain = 0;
 	}
@@ -636,6 +694,7 @@ wrb_export int wrb_explain(struct wrb_queue *queue, struct wrb_plan_wr *wrs,
 	struct flight *flight = &queue->flight;
 	struct op_list *staged = &flight->ops.staged;
 	struct dry_run run = { flight, wrs, max, 0 };
+	struct plan_wr wr;
 	struct plan plan;
 
 	if (!staged->nr)
@@ -647,7 +706,8 @@ wrb_export int wrb_explain(struct wrb_queue *queue, struct wrb_plan_wr *wrs,
 	memcpy(queue->dry_room, flight->room,
 	       flight->nr_lanes * sizeof(*flight->room));
 	plan = plan_make(queue, queue->dry_room);
-	plan_walk(&plan, staged->head, staged->nr, dry_emit, &run);
+	while (plan_next(&plan, &wr))
+		dry_add(&run, &wr);
 	for (uint32_t i = 0; i < flight->nr_lanes; i++)
 		dry_signal(&run, run.nr < max ? run.nr : max, i);
 	return (int)run.nr;

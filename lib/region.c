@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define REGIONS_AT_FIRST 4
+
 static int region_check(const struct wrb_region *region)
 {
 	if (!region || !region->keys || !region->length)
@@ -18,25 +20,37 @@ static int region_check(const struct wrb_region *region)
 	return 0;
 }
 
+int region_table_init(struct region_table *table, uint32_t nr_lanes)
+{
+	table->regions = calloc(REGIONS_AT_FIRST, sizeof(*table->regions));
+	if (!table->regions)
+		return -ENOMEM;
+	table->mask = REGIONS_AT_FIRST - 1;
+	table->nr_lanes = nr_lanes;
+	return 0;
+}
+
+/* Doubles the table; the first new id. */
 static int region_table_grow(struct region_table *table)
 {
+	uint32_t nr = table->mask + 1;
 	struct region *regions;
 
-	if (table->nr == WRB_MAX_REGIONS)
+	if (nr == WRB_MAX_REGIONS)
 		return -ENOSPC;
-	regions = realloc(table->regions, (table->nr + 1) * sizeof(*regions));
+	regions = realloc(table->regions, 2 * nr * sizeof(*regions));
 	if (!regions)
 		return -ENOMEM;
-	regions[table->nr].side = REGION_FREE;
-	regions[table->nr].keys = NULL;
+	memset(regions + nr, 0, nr * sizeof(*regions));
 	table->regions = regions;
-	return (int)table->nr++;
+	table->mask = 2 * nr - 1;
+	return (int)nr;
 }
 
 static int region_id_get(struct region_table *table)
 {
-	for (uint32_t id = 0; id < table->nr; id++)
-		if (table->regions[id].side == REGION_FREE)
+	for (uint32_t id = 0; id <= table->mask; id++)
+		if (!table->regions[id].keys)
 			return (int)id;
 	return region_table_grow(table);
 }
@@ -59,24 +73,21 @@ int region_add(struct region_table *table, const struct wrb_region *region)
 		return id;
 	}
 	memcpy(keys, region->keys, bytes);
-	table->regions[id] = (struct region){
-		.addr = region->addr,
-		.length = region->length,
-		.keys = keys,
-		.side = region->side,
-	};
+	table->regions[id].addr = region->addr;
+	table->regions[id].length[region->side] = region->length;
+	table->regions[id].keys = keys;
 	return id;
 }
 
 void region_remove(struct region_table *table, int id)
 {
 	free(table->regions[id].keys);
-	table->regions[id] = (struct region){ .side = REGION_FREE };
+	table->regions[id] = (struct region){ 0 };
 }
 
 void region_table_free(struct region_table *table)
 {
-	for (uint32_t id = 0; id < table->nr; id++)
+	for (uint32_t id = 0; table->regions && id <= table->mask; id++)
 		free(table->regions[id].keys);
 	free(table->regions);
 }

@@ -14,16 +14,22 @@
 
 struct region {
 	uint64_t addr;
-	uint64_t length;
+	/*
+	 * By side: the one that the region is not of, and both of an id that is
+	 * not in use, hold nothing, so one comparison finds a wrong id too.
+	 */
+	uint64_t length[2];
 	uint32_t *keys; /* one per lane */
-	uint32_t side;
 };
 
 struct region_table {
-	struct region *regions;
-	uint32_t nr; /* ids below it are or were in use */
+	struct region *regions; /* mask + 1, a power of two */
+	uint32_t mask;
 	uint32_t nr_lanes;
 };
+
+/* An empty table; 0 or -ENOMEM. */
+int region_table_init(struct region_table *table, uint32_t nr_lanes);
 
 /* The id, or -errno as wrb_region_add() says. */
 int region_add(struct region_table *table, const struct wrb_region *region);
@@ -31,29 +37,35 @@ int region_add(struct region_table *table, const struct wrb_region *region);
 void region_remove(struct region_table *table, int id);
 void region_table_free(struct region_table *table);
 
+/* The entry of an id that is known to be in the table; others wrap around. */
+static always_inline const struct region *
+region_at(const struct region_table *table, uint32_t id)
+{
+	return &table->regions[id & table->mask];
+}
+
 static inline bool region_exists(const struct region_table *table, int id)
 {
-	return id >= 0 && (uint32_t)id < table->nr &&
-	       table->regions[id].side != REGION_FREE;
+	return id >= 0 && (uint32_t)id <= table->mask &&
+	       table->regions[id].keys;
 }
 
 /* The region, or NULL when id is unknown or of the other side. */
 static inline const struct region *region_get(const struct region_table *table,
 					      uint32_t id, enum wrb_side side)
 {
-	if (unlikely(id >= table->nr))
-		return NULL;
-	if (unlikely(table->regions[id].side != (uint32_t)side))
+	if (id > table->mask || !table->regions[id].length[side])
 		return NULL;
 	return &table->regions[id];
 }
 
 /* Written so that no sum can wrap. */
-static inline bool region_holds(const struct region *region, uint64_t offset,
-				uint64_t length)
+static always_inline bool region_holds(const struct region *region,
+				       enum wrb_side side, uint64_t offset,
+				       uint64_t length)
 {
-	return likely(offset <= region->length &&
-		      length <= region->length - offset);
+	return offset <= region->length[side] &&
+	       length <= region->length[side] - offset;
 }
 
 #endif /* WRB_REGION_H */

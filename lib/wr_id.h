@@ -24,4 +24,10 @@ static inline uint64_t wr_id_serial(uint64_t wr_id)
 	return wr_id & WR_ID_SERIAL_MASK;
 }
 
+/* How many serials are left from this one to the last before they wrap. */
+static inline uint64_t wr_id_left(uint64_t wr_id)
+{
+	return WR_ID_SERIAL_MASK - wr_id_serial(wr_id);
+}
+
 #endif /* WRB_WR_ID_H */
