@@ -21,17 +21,17 @@
 
 /* Initiator -> target, in the REQ of each lane. */
 struct hello {
-	uint64_t client;       /* random, the same for all lanes of a client */
-	uint16_t lane;	       /* 0..nr_lanes - 1 */
+	uint64_t client; /* random, not 0, the same for all lanes of a client */
+	uint16_t lane;	 /* 0..nr_lanes - 1 */
 	uint16_t nr_lanes;     /* 1..WRB_MAX_LANES */
 	uint8_t need;	       /* enum conf_access */
-	uint64_t region_bytes; /* least that the job needs, at least 1 */
+	uint64_t region_bytes; /* least that the job needs, 1..2^48 */
 };
 
 /* Target -> initiator, in the REP. */
 struct welcome {
-	uint64_t addr;
-	uint64_t bytes;
+	uint64_t addr;	/* addr + bytes does not wrap */
+	uint64_t bytes; /* 1..2^48 */
 	uint32_t rkey;
 	uint8_t access; /* enum conf_access */
 };
@@ -44,12 +44,13 @@ enum refusal_reason {
 	REFUSED_ACCESS = 5,    /* value: enum conf_access that is allowed */
 	REFUSED_RESOURCES = 6, /* value: the errno at the target */
 	REFUSED_ENDING = 7,    /* the target is on its way out */
+	REFUSED_FIELD = 8,     /* a field has no sensible value */
 };
 
 /* Target -> initiator, in the REJ. */
 struct refusal {
-	uint16_t reason;
-	uint16_t version;
+	uint16_t reason;  /* not 0; a later version may have more of them */
+	uint16_t version; /* the target's; written by the encoder's caller */
 	uint64_t value;
 };
 
@@ -58,14 +59,18 @@ void welcome_encode(const struct welcome *w, uint8_t wire[WELCOME_BYTES]);
 void refusal_encode(const struct refusal *r, uint8_t wire[REFUSAL_BYTES]);
 
 /*
- * 0; -EBADMSG: no magic of ours, or too short; -EPROTONOSUPPORT: another
- * version, written to *version; -ERANGE: a field has no sensible value.
+ * 0; -EBADMSG: no magic of ours, another kind of message, or too short;
+ * -EPROTONOSUPPORT: another version, written to *version; -ERANGE: a field has
+ * no sensible value, or what is reserved is not zero.
  */
 int hello_decode(const void *wire, size_t bytes, struct hello *hello,
 		 uint16_t *version);
 int welcome_decode(const void *wire, size_t bytes, struct welcome *w,
 		   uint16_t *version);
-/* A refusal's layout is the same in every version. */
+/*
+ * 0, -EBADMSG or -ERANGE, as above. A refusal's layout is the same in every
+ * version, so that two versions can tell each other why they part.
+ */
 int refusal_decode(const void *wire, size_t bytes, struct refusal *r);
 
 #endif /* ENGINE_HANDSHAKE_H */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Each program here is one test of `make check`.
 
-EXTRA_DIST += tests/run.sh
+EXTRA_DIST += tests/run.sh tests/e2e/lib.sh tests/e2e/native.sh
 
 if HAVE_CMOCKA
 unit_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(IBVERBS_CFLAGS)
@@ -11,6 +11,13 @@ check_PROGRAMS += tests/unit/test_memdev
 tests_unit_test_memdev_SOURCES = tests/unit/test_memdev.c
 tests_unit_test_memdev_CFLAGS = $(unit_cflags)
 tests_unit_test_memdev_LDADD = lib/libmemdev.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_handshake
+tests_unit_test_handshake_SOURCES = tests/unit/test_handshake.c \
+	engine/handshake.c engine/handshake.h engine/conf.h
+tests_unit_test_handshake_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/engine
+tests_unit_test_handshake_CFLAGS = $(unit_cflags)
+tests_unit_test_handshake_LDADD = $(CMOCKA_LIBS)
 endif
 
 include tests/property/local.mk

@@ -12,7 +12,7 @@
 
 # Loaded at boot, or by the guest's kernel and modprobe when asked for.
 modules='crc32_generic crc32_pclmul crc32c_generic virtio_pci virtio_net
-	ib_uverbs rdma_ucm rdma_rxe veth dummy 8021q macvlan bridge ifb
+	virtio_console ib_uverbs rdma_ucm rdma_rxe veth dummy 8021q macvlan bridge ifb
 	sch_netem sch_tbf sch_prio sch_ingress cls_u32 cls_matchall act_mirred'
 
 # Their programs stand before busybox's of the same name.
@@ -74,6 +74,7 @@ write_suite() {
 	6.12) suite=trixie ;;
 	*) return 1 ;;
 	esac
+	mkdir -p "$work/apt"
 	mirror=$(apt-get update --print-uris |
 		sed -n "s|^'\([^']*/debian\(/[0-9TZ]*\)*/*\)/dists/.*|\1|p" |
 		head -n 1)
@@ -196,6 +197,7 @@ make_root() { # TREE: directories as on a merged-/usr system
 	mkdir -p "$1/usr/bin" "$1/usr/sbin" "$1/usr/lib" "$1/usr/lib64" \
 		"$1/usr/local/bin" "$1/etc/libibverbs.d" "$1/proc" "$1/sys" \
 		"$1/dev" "$1/tmp" "$1/root" "$1/run" "$1/var" "$1/vm"
+	chmod 1777 "$1/tmp"
 	for name in bin sbin lib lib64; do
 		ln -s "usr/$name" "$1/$name"
 	done
@@ -228,7 +230,6 @@ build_base() { # NAME
 		shm /dev/shm tmpfs mode=1777 0 0
 		pts /dev/pts devpts defaults 0 0
 		huge /dev/hugepages hugetlbfs defaults 0 0
-		tmp /tmp tmpfs mode=1777 0 0
 	END
 	archive "$tree" >"$work/base.cpio"
 	cache_store "$work/base.cpio" "$1"

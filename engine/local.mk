@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The engine, a module for fio.
+
+# What includes fio's headers, and what must not. fio's directory comes first
+# and both count as system's: names in fio's tree must win over ours there, and
+# its headers are not clean of warnings.
+noinst_LTLIBRARIES += engine/libengine-fio.la engine/libengine.la
+engine_libengine_fio_la_SOURCES = \
+	engine/conf.h \
+	engine/engine.c \
+	engine/env.h \
+	engine/fio_api.h \
+	engine/initiator.c \
+	engine/io_map.c \
+	engine/io_map.h \
+	engine/options.c \
+	engine/options.def \
+	engine/options.h \
+	engine/role.h \
+	engine/target.c
+engine_libengine_fio_la_CPPFLAGS = -D_GNU_SOURCE \
+	-DENGINE_FIO_VERSION='"$(FIO_VERSION)"' \
+	-include $(FIO_DIR)/config-host.h \
+	-isystem $(FIO_DIR) -isystem $(srcdir)/lib
+engine_libengine_fio_la_CFLAGS = $(AM_CFLAGS) $(IBVERBS_CFLAGS) \
+	-fvisibility=hidden
+
+engine_libengine_la_SOURCES = \
+	engine/caps.c \
+	engine/caps.h \
+	engine/cm.c \
+	engine/cm.h \
+	engine/handshake.c \
+	engine/handshake.h \
+	engine/rdma_device.c \
+	engine/rdma_device.h \
+	engine/reap.c \
+	engine/reap.h \
+	engine/region_mem.c \
+	engine/region_mem.h \
+	engine/report.c \
+	engine/report.h \
+	engine/serve.c \
+	engine/serve.h \
+	engine/transport.h \
+	engine/transport_memory.c \
+	engine/transport_rdma.c
+engine_libengine_la_CFLAGS = $(AM_CFLAGS) $(IBVERBS_CFLAGS) $(RDMACM_CFLAGS) \
+	-fvisibility=hidden
+
+# Where a fio with dynamic engines looks for ioengine=rdma_batch.
+fiodir = $(libdir)/fio
+fio_LTLIBRARIES = engine/fio-rdma_batch.la
+engine_fio_rdma_batch_la_SOURCES =
+engine_fio_rdma_batch_la_LIBADD = \
+	engine/libengine-fio.la \
+	engine/libengine.la \
+	lib/libmemdev.la \
+	lib/libwrb-core.la \
+	$(RDMACM_LIBS) $(IBVERBS_LIBS)
+# now: a symbol that is missing shows when the engine is loaded, not at the
+# first call. nodelete: fio closes the module while threads may still run.
+engine_fio_rdma_batch_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version \
+	-shared -export-symbols-regex '^get_ioengine$$' \
+	-Wl,-z,now -Wl,-z,nodelete
+
+all-local: engine/fio-rdma_batch.so
+engine/fio-rdma_batch.so: engine/fio-rdma_batch.la
+	$(AM_V_GEN)$(LN_S) -f .libs/fio-rdma_batch.so $@
+CLEANFILES += engine/fio-rdma_batch.so
+
+# The module has no use for libtool's note beside it.
+install-exec-hook:
+	rm -f $(DESTDIR)$(fiodir)/fio-rdma_batch.la
+uninstall-hook:
+	rm -f $(DESTDIR)$(fiodir)/fio-rdma_batch.so
+	-rmdir $(DESTDIR)$(fiodir) 2>/dev/null
+
+EXTRA_DIST += engine/fetch-fio-source.sh

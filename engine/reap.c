@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Waits for completions, each wait with an end. */
+#include <errno.h>
+#include <time.h>
+
+#include "reap.h"
+
+/* A look at the clock after so many polls that found nothing. */
+#define POLLS_PER_LOOK 256
+/* A look at the peer after so long without progress. */
+#define LOOK_MS 10
+/* Operations that end by flushes have so long; then the QPs are destroyed. */
+#define DRAIN_MS 2000
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static uint32_t outstanding(const struct reaper *r)
+{
+	return wrb_staged(r->queue) + wrb_inflight(r->queue);
+}
+
+static void progress(struct reaper *r)
+{
+	r->idle_polls = 0;
+	r->idle_since_ms = 0;
+}
+
+static void give_up(struct reaper *r)
+{
+	r->gave_up = true;
+	wrb_abort(r->queue);
+	progress(r);
+}
+
+/* The way out that needs nobody's help: without QPs nothing can be pending. */
+static void destroy_qps(struct reaper *r)
+{
+	uint32_t i;
+
+	if (r->qps_gone)
+		return;
+	r->qps_gone = true;
+	r->transport->ops->destroy_qps(r->transport);
+	for (i = 0; i < r->transport->nr_qps; i++)
+		wrb_lane_replace(r->queue, i, NULL);
+}
+
+static void time_out(struct reaper *r)
+{
+	r->env->error(r->env->arg,
+		      "nothing has completed for %u ms (io_timeout=) with %u "
+		      "operations in flight to %s: check that the target still "
+		      "runs and that the path to it is up",
+		      r->conf->io_timeout_ms, wrb_inflight(r->queue),
+		      r->transport->peer);
+	r->said = true;
+	give_up(r);
+}
+
+static void look_at_peer(struct reaper *r)
+{
+	if (r->qps_gone || r->transport->ops->check(r->transport) >= 0)
+		return;
+	r->said = true;
+	if (!r->gave_up)
+		give_up(r);
+}
+
+/* Whether waiting makes sense any longer. */
+static bool look(struct reaper *r)
+{
+	uint64_t now = now_ms();
+
+	if (!r->idle_since_ms) {
+		r->idle_since_ms = now;
+		r->looked_ms = now;
+	}
+	if (now - r->looked_ms >= LOOK_MS) {
+		r->looked_ms = now;
+		look_at_peer(r);
+	}
+	if (r->gave_up && r->idle_since_ms &&
+	    now - r->idle_since_ms >= DRAIN_MS)
+		destroy_qps(r);
+	else if (!r->gave_up &&
+		 now - r->idle_since_ms >= r->conf->io_timeout_ms)
+		time_out(r);
+	if (!r->qps_gone || outstanding(r))
+		return true;
+	r->env->error(r->env->arg, "completions are missing: this is a defect "
+				   "of the engine, please report it");
+	return false;
+}
+
+/* Between two polls that found nothing; false: nothing will come. */
+static bool idle(struct reaper *r)
+{
+	int rc;
+
+	if (r->conf->poll == POLL_EVENT && !r->gave_up) {
+		rc = r->transport->ops->wait(r->transport, LOOK_MS);
+		if (rc < 0) {
+			r->said = true;
+			give_up(r);
+		}
+		return rc == 1 ? true : look(r);
+	}
+	if (++r->idle_polls % POLLS_PER_LOOK)
+		return true;
+	return look(r);
+}
+
+/* There may be room now for what had none, or no lane is left to wait for. */
+static void submit_rest(struct reaper *r)
+{
+	if (wrb_submit(r->queue) == -ENOTCONN)
+		give_up(r);
+}
+
+static void lose_cq(struct reaper *r)
+{
+	if (!r->said)
+		r->env->error(r->env->arg,
+			      "the completion queue on %s failed: see the "
+			      "kernel's log for the device",
+			      r->transport->device);
+	r->said = true;
+	r->gave_up = true;
+	destroy_qps(r);
+	wrb_abort(r->queue);
+}
+
+uint32_t reap(struct reaper *r, struct wrb_done *done, uint32_t min,
+	      uint32_t max)
+{
+	uint32_t nr = 0;
+	int got;
+
+	for (;;) {
+		got = wrb_poll(r->queue, done + nr, max - nr);
+		if (got > 0) {
+			nr += (uint32_t)got;
+			progress(r);
+		} else if (got < 0) {
+			lose_cq(r);
+		}
+		if (wrb_staged(r->queue))
+			submit_rest(r);
+		if (nr >= min)
+			return nr;
+		if (got <= 0 && !idle(r))
+			return nr;
+	}
+}
+
+void reap_end(struct reaper *r)
+{
+	struct wrb_done done[32];
+
+	if (outstanding(r) && !r->gave_up)
+		give_up(r);
+	while (outstanding(r) && reap(r, done, 1, 32))
+		;
+	destroy_qps(r);
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a job says at its end: one line for people, one line of JSON. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report.h"
+
+/* Beyond this many lanes a line for people shows the extremes. */
+#define LANES_SHOWN 16
+
+static double ratio(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0;
+}
+
+static const char *stripe_name(enum wrb_stripe stripe)
+{
+	switch (stripe) {
+	case WRB_STRIPE_BATCH:
+		return "batch";
+	case WRB_STRIPE_ROUND_ROBIN:
+		return "round_robin";
+	case WRB_STRIPE_LEAST_LOADED:
+		return "least_loaded";
+	case WRB_STRIPE_OFFSET:
+		return "offset";
+	}
+	return "unknown";
+}
+
+/* Percent of all WRs that a lane carried. */
+static double lane_share(const struct wrb_queue *queue, uint32_t lane,
+			 uint64_t wrs)
+{
+	struct wrb_lane_stats stats;
+
+	if (wrb_lane_stats_get(queue, lane, &stats))
+		return 0;
+	return 100 * ratio(stats.wrs, wrs);
+}
+
+static void print_shares(FILE *out, const struct wrb_queue *queue,
+			 uint32_t nr_lanes, uint64_t wrs)
+{
+	double least = 100;
+	double most = 0;
+	double share;
+	uint32_t i;
+
+	fprintf(out, " lane_share=");
+	for (i = 0; i < nr_lanes; i++) {
+		share = lane_share(queue, i, wrs);
+		least = share < least ? share : least;
+		most = share > most ? share : most;
+		if (nr_lanes <= LANES_SHOWN)
+			fprintf(out, "%s%.1f", i ? "/" : "", share);
+	}
+	if (nr_lanes > LANES_SHOWN)
+		fprintf(out, "%.2f..%.2f", least, most);
+	fprintf(out, "%%");
+}
+
+static char *finish(FILE *out, char **text)
+{
+	int failed = ferror(out);
+
+	if (fclose(out) || failed) {
+		free(*text);
+		return NULL;
+	}
+	return *text;
+}
+
+char *report_line(const struct engine_conf *conf, const struct wrb_queue *queue,
+		  const struct transport *t)
+{
+	struct wrb_stats s;
+	char *text = NULL;
+	size_t bytes;
+	FILE *out;
+
+	out = open_memstream(&text, &bytes);
+	if (!out)
+		return NULL;
+	wrb_stats_get(queue, &s);
+	fprintf(out,
+		"ops=%" PRIu64 " failed=%" PRIu64 " WRs=%" PRIu64
+		" SGEs=%" PRIu64 " doorbells=%" PRIu64
+		" WRs/doorbell=%.2f CQEs=%" PRIu64,
+		s.ops, s.failed, s.wrs, s.sges, s.doorbells,
+		ratio(s.wrs, s.doorbells), s.cqes);
+	print_shares(out, queue, t->nr_qps, s.wrs);
+	fprintf(out,
+		" merged=%" PRIu64 " chunked=%" PRIu64 " chunks=%" PRIu64
+		" read_stalls=%" PRIu64 " sq_stalls=%" PRIu64
+		" flushes=%" PRIu64,
+		s.merged, s.chunked, s.chunks, s.read_stalls, s.sq_stalls,
+		s.flushes);
+	fprintf(out,
+		" stripe=%s peer=%s device=%s; granted: qps=%u sq=%u sge=%u "
+		"inline=%u rd_atomic=%u max_msg=%u",
+		stripe_name(conf->stripe), t->peer, t->device, t->nr_qps,
+		t->limits.max_send_wr, t->max_sge, t->limits.max_inline,
+		t->rd_atomic, t->limits.max_msg_bytes);
+	return finish(out, &text);
+}
+
+static void print_json_string(FILE *out, const char *s)
+{
+	putc('"', out);
+	for (; *s; s++) {
+		if ((unsigned char)*s < 0x20)
+			fprintf(out, "\\u%04x", *s);
+		else if (*s == '"' || *s == '\\')
+			fprintf(out, "\\%c", *s);
+		else
+			putc(*s, out);
+	}
+	putc('"', out);
+}
+
+static void print_json_stats(FILE *out, const struct wrb_stats *s)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} counters[] = {
+		{ "ops", s->ops },
+		{ "done", s->done },
+		{ "failed", s->failed },
+		{ "bytes", s->bytes },
+		{ "wrs", s->wrs },
+		{ "sges", s->sges },
+		{ "signalled", s->signalled },
+		{ "doorbells", s->doorbells },
+		{ "cqes", s->cqes },
+		{ "flushes", s->flushes },
+		{ "stale", s->stale },
+		{ "merged", s->merged },
+		{ "chunked", s->chunked },
+		{ "chunks", s->chunks },
+		{ "read_stalls", s->read_stalls },
+		{ "sq_stalls", s->sq_stalls },
+		{ "short_posts", s->short_posts },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+		fprintf(out, ",\"%s\":%" PRIu64, counters[i].name,
+			counters[i].value);
+	fprintf(out, ",\"wrs_per_doorbell\":%.4f", ratio(s->wrs, s->doorbells));
+}
+
+static void print_json_granted(FILE *out, const struct transport *t)
+{
+	fprintf(out,
+		",\"granted\":{\"qps\":%u,\"sq_depth\":%u,\"max_send_sge\":%u,"
+		"\"max_sge\":%u,\"inline_size\":%u,\"cqe\":%u,"
+		"\"rd_atomic\":%u,\"max_msg_bytes\":%u}",
+		t->nr_qps, t->limits.max_send_wr, t->limits.max_send_sge,
+		t->max_sge, t->limits.max_inline, t->limits.max_cqe,
+		t->rd_atomic, t->limits.max_msg_bytes);
+}
+
+static void print_json_lanes(FILE *out, const struct wrb_queue *queue,
+			     uint32_t nr_lanes)
+{
+	struct wrb_lane_stats lane;
+	uint32_t i;
+
+	fprintf(out, ",\"lanes\":[");
+	for (i = 0; i < nr_lanes; i++) {
+		if (wrb_lane_stats_get(queue, i, &lane))
+			break;
+		fprintf(out,
+			"%s{\"wrs\":%" PRIu64 ",\"bytes\":%" PRIu64
+			",\"doorbells\":%" PRIu64 ",\"max_inflight\":%u}",
+			i ? "," : "", lane.wrs, lane.bytes, lane.doorbells,
+			lane.max_inflight);
+	}
+	putc(']', out);
+}
+
+char *report_json(const struct report_job *job, const struct wrb_queue *queue,
+		  const struct transport *t)
+{
+	struct wrb_stats s;
+	char *text = NULL;
+	size_t bytes;
+	FILE *out;
+
+	out = open_memstream(&text, &bytes);
+	if (!out)
+		return NULL;
+	wrb_stats_get(queue, &s);
+	fprintf(out, "{\"job\":");
+	print_json_string(out, job->name);
+	fprintf(out, ",\"job_number\":%u,\"transport\":\"%s\",\"peer\":",
+		job->number, t->ops->name);
+	print_json_string(out, t->peer);
+	fprintf(out, ",\"device\":");
+	print_json_string(out, t->device);
+	fprintf(out, ",\"stripe\":\"%s\"", stripe_name(job->conf->stripe));
+	print_json_stats(out, &s);
+	print_json_granted(out, t);
+	print_json_lanes(out, queue, t->nr_qps);
+	putc('}', out);
+	return finish(out, &text);
+}
+
+char *report_target_line(const struct engine_conf *conf,
+			 const struct serve_stats *stats, uint64_t bytes)
+{
+	char *text;
+
+	if (asprintf(&text,
+		     "target: port=%u region=%" PRIu64
+		     " clients=%u qps=%u refused=%u lost=%u",
+		     conf->port, bytes, stats->clients, stats->qps,
+		     stats->refused, stats->lost) < 0)
+		return NULL;
+	return text;
+}
+
+int report_file_start(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+int report_file_add(const char *path, const char *line)
+{
+	size_t length = strlen(line);
+	ssize_t written;
+	char *whole;
+	int rc = 0;
+	int fd;
+
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return -errno;
+	whole = malloc(length + 1);
+	if (!whole) {
+		close(fd);
+		return -ENOMEM;
+	}
+	memcpy(whole, line, length);
+	whole[length] = '\n';
+	written = write(fd, whole, length + 1);
+	if (written < 0)
+		rc = -errno;
+	else if ((size_t)written != length + 1)
+		rc = -ENOSPC;
+	free(whole);
+	if (close(fd) && !rc)
+		rc = -errno;
+	return rc;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a job says at its end: one line for people, one line of JSON for
+ * programs. Knows nothing of fio.
+ */
+#ifndef ENGINE_REPORT_H
+#define ENGINE_REPORT_H
+
+#include <stdint.h>
+
+#include "conf.h"
+#include "serve.h"
+#include "transport.h"
+
+struct report_job {
+	const char *name;
+	unsigned int number; /* among the clones of numjobs= */
+	const struct engine_conf *conf;
+};
+
+/*
+ * Both return a string that the caller frees, without a newline at its end;
+ * NULL: out of memory. The line's tokens are key=value.
+ */
+char *report_line(const struct engine_conf *conf, const struct wrb_queue *queue,
+		  const struct transport *transport);
+char *report_json(const struct report_job *job, const struct wrb_queue *queue,
+		  const struct transport *transport);
+
+/* The same for a target. */
+char *report_target_line(const struct engine_conf *conf,
+			 const struct serve_stats *stats, uint64_t bytes);
+
+/* Empties the file or makes it. 0 or -errno. */
+int report_file_start(const char *path);
+/* Appends a line by one write(2), so that jobs may share a file. 0 or -errno. */
+int report_file_add(const char *path, const char *line);
+
+#endif /* ENGINE_REPORT_H */

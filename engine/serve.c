@@ -1,0 +1,1026 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The target. One thread, one poll() loop over the CM's events. A client is
+ * all connections that carry the same number in their hello; its memory
+ * registration lives until the last of them has gone.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm.h"
+#include "handshake.h"
+#include "serve.h"
+
+#define BACKLOG		  1024
+#define LOG_EVERY_MS	  1000
+#define MAX_RESPONDER_RES 255 /* one byte in the CM's messages */
+#define PROBE_EVERY_MS	  10000
+#define PROBE_WCS	  16
+
+/* The region as one device knows it: for one client, or shared by all. */
+struct export
+{
+	struct export *next; /* of the shared ones */
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	struct rdma_cm_id *anchor; /* shared: keeps the device open */
+	uint8_t max_responder_res;
+};
+
+struct client;
+
+struct conn {
+	struct client *client;
+	struct rdma_cm_id *id; /* NULL: not here; its context is the conn */
+	int64_t deadline;      /* to be up */
+	int64_t probe_at;
+	bool up;
+	bool probing; /* a probe is out */
+};
+
+struct client {
+	struct client *next;
+	uint64_t key;
+	struct ibv_context *verbs;
+	struct export *export;
+	struct ibv_cq *cq; /* of the probes */
+	int64_t deadline;  /* to be complete */
+	bool complete;	   /* was, once */
+	uint32_t nr_here;
+	uint32_t nr_up;
+	uint32_t nr_conns;
+	struct conn conns[];
+};
+
+struct server {
+	const struct engine_conf *conf;
+	const struct engine_env *env;
+	const struct region_mem *mem;
+	struct serve_stats *stats;
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *listener;
+	struct client *clients;
+	struct export *shared;
+	int64_t log_at; /* refusals are not logged before */
+	uint32_t unlogged;
+	uint32_t nr_gone; /* clients that were complete */
+};
+
+#define info(s, ...) ((s)->env->info((s)->env->arg, __VA_ARGS__))
+#define say(s, ...)  ((s)->env->error((s)->env->arg, __VA_ARGS__))
+
+static const char *access_text(enum conf_access access)
+{
+	switch (access) {
+	case ACCESS_READ:
+		return "ro";
+	case ACCESS_WRITE:
+		return "wo";
+	default:
+		return "rw";
+	}
+}
+
+static int mr_access(enum conf_access access)
+{
+	int flags = 0;
+
+	if (access & ACCESS_READ)
+		flags |= IBV_ACCESS_REMOTE_READ;
+	if (access & ACCESS_WRITE) /* the verbs want both */
+		flags |= IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE;
+	return flags;
+}
+
+/* Whoever knocks must not be able to fill the log. */
+static bool may_log(struct server *s)
+{
+	int64_t now = cm_now_ms();
+
+	if (now < s->log_at) {
+		s->unlogged++;
+		return false;
+	}
+	s->log_at = now + LOG_EVERY_MS;
+	if (s->unlogged)
+		info(s, "%u more refusals were not shown", s->unlogged);
+	s->unlogged = 0;
+	return true;
+}
+
+/* -- the region on a device ----------------------------------------------- */
+
+static void export_close(struct export *export)
+{
+	if (export->mr)
+		ibv_dereg_mr(export->mr);
+	if (export->pd)
+		ibv_dealloc_pd(export->pd);
+	if (export->anchor)
+		rdma_destroy_id(export->anchor);
+}
+
+static void export_free(struct export *export)
+{
+	export_close(export);
+	free(export);
+}
+
+static int export_open(const struct server *s, const struct region_mem *mem,
+		       struct ibv_context *verbs, struct export *export)
+{
+	struct ibv_device_attr device;
+	int ret;
+
+	ret = cm_result(ibv_query_device(verbs, &device));
+	if (ret)
+		return ret;
+	if (mem->bytes > device.max_mr_size)
+		return -EFBIG;
+	export->max_responder_res = MAX_RESPONDER_RES;
+	if (device.max_qp_rd_atom < MAX_RESPONDER_RES)
+		export->max_responder_res = (uint8_t)device.max_qp_rd_atom;
+	export->pd = ibv_alloc_pd(verbs);
+	if (!export->pd)
+		return cm_result(-1);
+	export->mr = ibv_reg_mr(export->pd, mem->addr, mem->bytes,
+				mr_access(s->conf->access));
+	return export->mr ? 0 : cm_result(-1);
+}
+
+static int export_new(struct server *s, struct ibv_context *verbs,
+		      struct export **export)
+{
+	struct export *made = calloc(1, sizeof(*made));
+	int ret;
+
+	if (!made)
+		return -ENOMEM;
+	ret = export_open(s, s->mem, verbs, made);
+	if (ret) {
+		export_free(made);
+		return ret;
+	}
+	*export = made;
+	return 0;
+}
+
+/* An id of our own on the client's device, so that it outlives the client. */
+static int export_anchor(struct server *s, struct rdma_cm_id *id,
+			 struct export *export)
+{
+	struct sockaddr_storage local;
+	int ret;
+
+	cm_addr_copy(rdma_get_local_addr(id), 0, &local);
+	ret = cm_result(
+		rdma_create_id(s->channel, &export->anchor, NULL, RDMA_PS_TCP));
+	if (ret) {
+		export->anchor = NULL;
+		return ret;
+	}
+	return cm_result(rdma_bind_addr(export->anchor, (void *)&local));
+}
+
+static int export_shared(struct server *s, struct rdma_cm_id *id,
+			 struct export **export)
+{
+	struct export *made;
+	int ret;
+
+	for (made = s->shared; made; made = made->next) {
+		if (made->pd->context == id->verbs) {
+			*export = made;
+			return 0;
+		}
+	}
+	ret = export_new(s, id->verbs, &made);
+	if (ret)
+		return ret;
+	ret = export_anchor(s, id, made);
+	if (ret) {
+		export_free(made);
+		return ret;
+	}
+	made->next = s->shared;
+	s->shared = made;
+	*export = made;
+	return 0;
+}
+
+/* -- clients --------------------------------------------------------------- */
+
+static void client_free(struct server *s, struct client *client)
+{
+	if (client->cq)
+		ibv_destroy_cq(client->cq);
+	if (client->export && s->conf->isolate)
+		export_free(client->export);
+	free(client);
+}
+
+static int client_open(struct server *s, struct client *client,
+		       struct rdma_cm_id *id)
+{
+	int ret;
+
+	client->cq =
+		ibv_create_cq(id->verbs, (int)client->nr_conns, NULL, NULL, 0);
+	if (!client->cq)
+		return cm_result(-1);
+	if (s->conf->isolate)
+		ret = export_new(s, id->verbs, &client->export);
+	else
+		ret = export_shared(s, id, &client->export);
+	return ret;
+}
+
+static int client_new(struct server *s, struct rdma_cm_id *id,
+		      const struct hello *hello, struct client **client)
+{
+	struct client *made;
+	uint32_t i;
+	int ret;
+
+	made = calloc(1,
+		      sizeof(*made) + hello->nr_lanes * sizeof(made->conns[0]));
+	if (!made)
+		return -ENOMEM;
+	made->key = hello->client;
+	made->verbs = id->verbs;
+	made->nr_conns = hello->nr_lanes;
+	made->deadline = cm_now_ms() + s->conf->connect_timeout_ms;
+	for (i = 0; i < made->nr_conns; i++)
+		made->conns[i].client = made;
+	ret = client_open(s, made, id);
+	if (ret) {
+		client_free(s, made);
+		return ret;
+	}
+	made->next = s->clients;
+	s->clients = made;
+	*client = made;
+	return 0;
+}
+
+static void client_unlink(struct server *s, struct client *client)
+{
+	struct client **at = &s->clients;
+
+	while (*at != client)
+		at = &(*at)->next;
+	*at = client->next;
+}
+
+static uint32_t nr_clients(const struct server *s)
+{
+	const struct client *client;
+	uint32_t nr = 0;
+
+	for (client = s->clients; client; client = client->next)
+		nr++;
+	return nr;
+}
+
+static struct client *client_find(const struct server *s, uint64_t key)
+{
+	struct client *client = s->clients;
+
+	while (client && client->key != key)
+		client = client->next;
+	return client;
+}
+
+static void client_say_gone(struct server *s, const struct client *client,
+			    struct rdma_cm_id *id)
+{
+	char peer[CM_ADDR_TEXT];
+
+	cm_addr_text(rdma_get_peer_addr(id), peer);
+	if (client->complete)
+		info(s, "client %s has gone, %u left", peer, nr_clients(s));
+	else if (may_log(s))
+		info(s,
+		     "client %s came with too few of its %u QPs and has "
+		     "gone",
+		     peer, client->nr_conns);
+}
+
+/*
+ * Ends a connection; with the last one of a client, the client. Its PD and MR
+ * go before the last id does, which may close the device.
+ */
+static void conn_close(struct server *s, struct conn *conn)
+{
+	struct client *client = conn->client;
+	struct rdma_cm_id *id = conn->id;
+
+	if (conn->up)
+		client->nr_up--;
+	client->nr_here--;
+	conn->id = NULL;
+	conn->up = false;
+	conn->probing = false;
+	rdma_disconnect(id);
+	rdma_destroy_qp(id);
+	if (!client->nr_here) {
+		client_unlink(s, client);
+		client_say_gone(s, client, id);
+		s->nr_gone += client->complete;
+		client_free(s, client);
+	}
+	rdma_destroy_id(id);
+}
+
+/* Says goodbye on all connections before the first is destroyed. */
+static void client_close(struct server *s, struct client *client)
+{
+	uint32_t left = client->nr_here;
+	uint32_t i;
+
+	for (i = 0; i < client->nr_conns; i++)
+		if (client->conns[i].id)
+			rdma_disconnect(client->conns[i].id);
+	for (i = 0; left; i++) {
+		if (client->conns[i].id) {
+			left--;
+			conn_close(s, &client->conns[i]);
+		}
+	}
+}
+
+static void conn_lost(struct server *s, struct conn *conn, const char *why)
+{
+	struct client *client = conn->client;
+	char peer[CM_ADDR_TEXT];
+
+	if (client->complete && client->nr_here == 1)
+		s->stats->lost++;
+	if (may_log(s)) {
+		cm_addr_text(rdma_get_peer_addr(conn->id), peer);
+		info(s, "lost a QP of client %s: %s", peer, why);
+	}
+	conn_close(s, conn);
+}
+
+/* -- requests -------------------------------------------------------------- */
+
+static const char *refusal_text(uint16_t reason)
+{
+	switch (reason) {
+	case REFUSED_MAGIC:
+		return "it is no initiator of this engine";
+	case REFUSED_VERSION:
+		return "it speaks another version of the handshake: use the "
+		       "same release on both sides";
+	case REFUSED_LANE:
+		return "its lane is out of range or taken";
+	case REFUSED_SIZE:
+		return "it needs a larger region";
+	case REFUSED_ACCESS:
+		return "it needs more than access= allows";
+	case REFUSED_ENDING:
+		return "all clients=N have come";
+	default:
+		return "a field of its hello has no sensible value";
+	}
+}
+
+static void refuse_log(struct server *s, struct rdma_cm_id *id,
+		       const struct refusal *refusal)
+{
+	char peer[CM_ADDR_TEXT], hint[CM_HINT_TEXT];
+	int err = (int)refusal->value;
+
+	if (!may_log(s))
+		return;
+	cm_addr_text(rdma_get_peer_addr(id), peer);
+	if (refusal->reason != REFUSED_RESOURCES)
+		info(s, "refused %s: %s", peer, refusal_text(refusal->reason));
+	else if (err == EFBIG)
+		info(s,
+		     "refused %s: size=%" PRIu64 " is more than %s "
+		     "registers at once: lower size",
+		     peer, s->mem->bytes,
+		     ibv_get_device_name(id->verbs->device));
+	else
+		info(s, "refused %s: no resources for it: %s%s", peer,
+		     strerror(err), cm_memlock_hint(err, hint));
+}
+
+static void refuse(struct server *s, struct rdma_cm_id *id,
+		   const struct refusal *refusal)
+{
+	uint8_t wire[REFUSAL_BYTES];
+
+	s->stats->refused++;
+	refuse_log(s, id, refusal);
+	refusal_encode(refusal, wire);
+	rdma_reject(id, wire, sizeof(wire));
+	rdma_destroy_id(id);
+}
+
+static int check_hello(const struct server *s, const struct cm_event *event,
+		       struct hello *hello, struct refusal *no)
+{
+	uint16_t version;
+
+	switch (hello_decode(event->private_data, event->private_len, hello,
+			     &version)) {
+	case 0:
+		break;
+	case -EPROTONOSUPPORT:
+		no->reason = REFUSED_VERSION;
+		return -EPROTO;
+	case -ERANGE:
+		no->reason = REFUSED_FIELD;
+		return -EPROTO;
+	default:
+		no->reason = REFUSED_MAGIC;
+		return -EPROTO;
+	}
+	if (hello->region_bytes > s->mem->bytes) {
+		no->reason = REFUSED_SIZE;
+		no->value = s->mem->bytes;
+		return -ENOSPC;
+	}
+	if (hello->need & ~(unsigned int)s->conf->access) {
+		no->reason = REFUSED_ACCESS;
+		no->value = s->conf->access;
+		return -EACCES;
+	}
+	return 0;
+}
+
+static int no_resources(struct refusal *no, int err)
+{
+	no->reason = REFUSED_RESOURCES;
+	no->value = (uint64_t)-err;
+	return err;
+}
+
+static bool is_full(const struct server *s)
+{
+	return s->conf->clients && s->stats->clients >= s->conf->clients;
+}
+
+static bool same_peer(const struct client *client, struct rdma_cm_id *id)
+{
+	uint32_t i;
+
+	for (i = 0; i < client->nr_conns; i++)
+		if (client->conns[i].id)
+			return cm_addr_same_host(
+				rdma_get_peer_addr(client->conns[i].id),
+				rdma_get_peer_addr(id));
+	return false;
+}
+
+/* The connection's place in its client, which is made for the first one. */
+static int find_place(struct server *s, struct rdma_cm_id *id,
+		      const struct hello *hello, struct refusal *no,
+		      struct conn **conn)
+{
+	struct client *client = client_find(s, hello->client);
+	int ret;
+
+	if (!client) {
+		if (is_full(s)) {
+			no->reason = REFUSED_ENDING;
+			return -ECONNREFUSED;
+		}
+		ret = client_new(s, id, hello, &client);
+		if (ret)
+			return no_resources(no, ret);
+	} else if (client->nr_conns != hello->nr_lanes ||
+		   client->verbs != id->verbs || !same_peer(client, id) ||
+		   client->conns[hello->lane].id) {
+		no->reason = REFUSED_LANE;
+		return -EEXIST;
+	}
+	*conn = &client->conns[hello->lane];
+	return 0;
+}
+
+static int make_qp(const struct client *client, struct rdma_cm_id *id)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = client->cq,
+		.recv_cq = client->cq,
+		.qp_type = IBV_QPT_RC,
+		.cap = {
+			.max_send_wr = 1,
+			.max_recv_wr = 1,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+	};
+
+	return cm_result(rdma_create_qp(id, client->export->pd, &init));
+}
+
+static int accept_conn(struct server *s, const struct client *client,
+		       struct rdma_cm_id *id, uint8_t asked_responder_res)
+{
+	const struct export *export = client->export;
+	struct welcome welcome = {
+		.addr = (uintptr_t)s->mem->addr,
+		.bytes = s->mem->bytes,
+		.rkey = export->mr->rkey,
+		.access = s->conf->access,
+	};
+	uint8_t ack_timeout = s->conf->ack_timeout;
+	uint8_t wire[WELCOME_BYTES];
+	struct rdma_conn_param param = {
+		.private_data = wire,
+		.private_data_len = sizeof(wire),
+		.responder_resources = asked_responder_res,
+		.initiator_depth = 0,
+		.flow_control = 1,
+		.rnr_retry_count = s->conf->rnr_retry,
+	};
+
+	if (ack_timeout)
+		rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT,
+				&ack_timeout, sizeof(ack_timeout));
+	if (param.responder_resources > export->max_responder_res)
+		param.responder_resources = export->max_responder_res;
+	welcome_encode(&welcome, wire);
+	return cm_result(rdma_accept(id, &param));
+}
+
+/* Most often because it has given up while this process was held up. */
+static void say_not_accepted(struct server *s, struct rdma_cm_id *id, int err)
+{
+	char peer[CM_ADDR_TEXT];
+
+	if (!may_log(s))
+		return;
+	cm_addr_text(rdma_get_peer_addr(id), peer);
+	info(s, "cannot accept %s: %s; it may have given up meanwhile", peer,
+	     strerror(-err));
+}
+
+static int admit(struct server *s, const struct cm_event *event,
+		 struct refusal *no)
+{
+	struct rdma_cm_id *id = event->id;
+	struct client *client;
+	struct hello hello;
+	struct conn *conn;
+	int ret;
+
+	ret = check_hello(s, event, &hello, no);
+	if (!ret)
+		ret = find_place(s, id, &hello, no, &conn);
+	if (ret)
+		return ret;
+	client = conn->client;
+	ret = make_qp(client, id);
+	if (ret)
+		goto undo_client;
+	id->context = conn;
+	ret = accept_conn(s, client, id, event->responder_resources);
+	if (ret) {
+		say_not_accepted(s, id, ret);
+		goto undo_qp;
+	}
+	conn->id = id;
+	conn->deadline = cm_now_ms() + s->conf->connect_timeout_ms;
+	client->nr_here++;
+	return 0;
+undo_qp:
+	rdma_destroy_qp(id);
+undo_client:
+	if (!client->nr_here) {
+		client_unlink(s, client);
+		client_free(s, client);
+	}
+	return no_resources(no, ret);
+}
+
+static void on_request(struct server *s, const struct cm_event *event)
+{
+	struct refusal no = { .version = HANDSHAKE_VERSION };
+
+	event->id->context = NULL;
+	if (admit(s, event, &no))
+		refuse(s, event->id, &no);
+}
+
+static void on_established(struct server *s, struct conn *conn)
+{
+	struct client *client = conn->client;
+	char peer[CM_ADDR_TEXT];
+
+	if (conn->up)
+		return;
+	conn->up = true;
+	conn->probe_at = cm_now_ms() + PROBE_EVERY_MS;
+	client->nr_up++;
+	s->stats->qps++;
+	if (client->complete || client->nr_up < client->nr_conns)
+		return;
+	client->complete = true;
+	s->stats->clients++;
+	cm_addr_text(rdma_get_peer_addr(conn->id), peer);
+	info(s, "client %s is here with %u QPs, %u at once now", peer,
+	     client->nr_conns, nr_clients(s));
+}
+
+static void on_event(struct server *s, const struct cm_event *event)
+{
+	struct conn *conn = event->id->context;
+
+	if (event->type == RDMA_CM_EVENT_CONNECT_REQUEST) {
+		on_request(s, event);
+		return;
+	}
+	if (!conn || conn->id != event->id)
+		return; /* the listener's, an anchor's */
+	switch (event->type) {
+	case RDMA_CM_EVENT_ESTABLISHED:
+		on_established(s, conn);
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+	case RDMA_CM_EVENT_UNREACHABLE:
+		s->stats->lost +=
+			conn->client->complete && conn->client->nr_here == 1;
+		conn_close(s, conn);
+		break;
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_REJECTED:
+	case RDMA_CM_EVENT_DISCONNECTED:
+		conn_close(s, conn);
+		break;
+	default:
+		break;
+	}
+}
+
+/* -- time ------------------------------------------------------------------- */
+
+static bool is_late(const struct client *client, int64_t now)
+{
+	return !client->complete && now >= client->deadline;
+}
+
+static struct conn *late_conn(struct client *client, int64_t now)
+{
+	uint32_t i;
+
+	if (client->nr_up == client->nr_here)
+		return NULL;
+	for (i = 0; i < client->nr_conns; i++) {
+		struct conn *conn = &client->conns[i];
+
+		if (conn->id && !conn->up && now >= conn->deadline)
+			return conn;
+	}
+	return NULL;
+}
+
+/*
+ * A target only listens, and so would never learn that a client's host has
+ * vanished. A write of no bytes needs no key and touches no memory, but the
+ * client's device must answer it; the process may even be stopped.
+ */
+static void conn_probe(struct conn *conn, int64_t now)
+{
+	struct ibv_send_wr *bad, probe = {
+		.wr_id = (uintptr_t)conn,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+
+	conn->probe_at = now + PROBE_EVERY_MS;
+	conn->probing = !ibv_post_send(conn->id->qp, &probe, &bad);
+}
+
+static void probe_conns(struct client *client, int64_t now)
+{
+	uint32_t i;
+
+	for (i = 0; i < client->nr_conns; i++) {
+		struct conn *conn = &client->conns[i];
+
+		if (conn->up && !conn->probing && now >= conn->probe_at)
+			conn_probe(conn, now);
+	}
+}
+
+/* False when the client is gone with what was lost. */
+static bool probe_ended(struct server *s, const struct ibv_wc *wc)
+{
+	struct conn *conn = (struct conn *)(uintptr_t)wc->wr_id;
+	bool last = conn->client->nr_here == 1;
+
+	if (!conn->probing)
+		return true; /* of a QP that was destroyed since */
+	conn->probing = false;
+	if (wc->status == IBV_WC_SUCCESS)
+		return true;
+	conn_lost(s, conn, ibv_wc_status_str(wc->status));
+	return !last;
+}
+
+static void reap_probes(struct server *s, struct client *client)
+{
+	struct ibv_wc wcs[PROBE_WCS];
+	int nr, i;
+
+	do {
+		nr = ibv_poll_cq(client->cq, PROBE_WCS, wcs);
+		for (i = 0; i < nr; i++)
+			if (!probe_ended(s, &wcs[i]))
+				return;
+	} while (nr == PROBE_WCS);
+}
+
+static void probe_clients(struct server *s)
+{
+	int64_t now = cm_now_ms();
+	struct client *client, *next;
+
+	for (client = s->clients; client; client = next) {
+		next = client->next;
+		probe_conns(client, now);
+		reap_probes(s, client);
+	}
+}
+
+static void drop_late(struct server *s)
+{
+	int64_t now = cm_now_ms();
+	struct client *client, *next;
+
+	for (client = s->clients; client; client = next) {
+		struct conn *late = late_conn(client, now);
+
+		next = client->next;
+		if (is_late(client, now))
+			client_close(s, client);
+		else if (late)
+			conn_close(s, late);
+	}
+}
+
+static bool is_done(const struct server *s)
+{
+	return is_full(s) && s->nr_gone >= s->conf->clients && !s->clients;
+}
+
+static int take_events(struct server *s)
+{
+	struct cm_event event;
+	int ret;
+
+	while ((ret = cm_next_event(s->channel, &event)) > 0) {
+		on_event(s, &event);
+		if (s->env->stopping(s->env->arg))
+			return 0;
+	}
+	if (ret)
+		say(s, "rdma_get_cm_event() failed: %s", strerror(-ret));
+	return ret;
+}
+
+static int serve_clients(struct server *s)
+{
+	struct pollfd fd = { .fd = s->channel->fd, .events = POLLIN };
+	int ret;
+
+	while (!s->env->stopping(s->env->arg) && !is_done(s)) {
+		poll(&fd, 1, CM_SLICE_MS);
+		ret = take_events(s);
+		if (ret)
+			return ret;
+		drop_late(s);
+		probe_clients(s);
+	}
+	return 0;
+}
+
+/* -- begin and end ----------------------------------------------------------- */
+
+static int listen_on(struct server *s, struct sockaddr *addr)
+{
+	int ret;
+
+	ret = cm_result(
+		rdma_create_id(s->channel, &s->listener, NULL, RDMA_PS_TCP));
+	if (ret) {
+		s->listener = NULL;
+		return ret;
+	}
+	ret = cm_result(rdma_bind_addr(s->listener, addr));
+	if (!ret)
+		ret = cm_result(rdma_listen(s->listener, BACKLOG));
+	if (ret) {
+		rdma_destroy_id(s->listener);
+		s->listener = NULL;
+	}
+	return ret;
+}
+
+/* Is it the address that is wrong, or the port that is taken? */
+static bool is_local_address(struct server *s, const struct sockaddr *addr)
+{
+	struct sockaddr_storage copy;
+	struct rdma_cm_id *id;
+	int ret;
+
+	cm_addr_copy(addr, 0, &copy);
+	if (rdma_create_id(s->channel, &id, NULL, RDMA_PS_TCP))
+		return false;
+	ret = rdma_bind_addr(id, (struct sockaddr *)&copy);
+	rdma_destroy_id(id);
+	return !ret;
+}
+
+static int say_unbound(struct server *s, const struct sockaddr *addr, int err)
+{
+	char text[CM_ADDR_TEXT];
+
+	cm_addr_text(addr, text);
+	/* The kernel says so too when one of the two is the any address. */
+	if (err == -EADDRNOTAVAIL && is_local_address(s, addr))
+		err = -EADDRINUSE;
+	switch (err) {
+	case -EADDRINUSE:
+		say(s,
+		    "cannot listen on %s: the port is in use, by another "
+		    "RDMA listener (`rdma resource show cm_id`) or by a TCP "
+		    "one (`ss -ltn`), which share it: choose another port",
+		    text);
+		break;
+	case -EADDRNOTAVAIL:
+		say(s,
+		    "cannot listen on %s: it is not an address of this "
+		    "host; see `ip addr`",
+		    text);
+		break;
+	case -ENODEV:
+		say(s,
+		    "cannot listen on %s: it lies on no RDMA device; see "
+		    "`rdma link`",
+		    text);
+		break;
+	default:
+		say(s, "cannot listen on %s: %s", text, strerror(-err));
+	}
+	return err;
+}
+
+/* IPv6's any address serves IPv4 too, where there is IPv6. */
+static int listen_on_any(struct server *s)
+{
+	struct sockaddr_in6 six = {
+		.sin6_family = AF_INET6,
+		.sin6_port = htons(s->conf->port),
+		.sin6_addr = IN6ADDR_ANY_INIT,
+	};
+	struct sockaddr_in four = {
+		.sin_family = AF_INET,
+		.sin_port = htons(s->conf->port),
+	};
+	int ret;
+
+	ret = listen_on(s, (struct sockaddr *)&six);
+	if (ret == -EAFNOSUPPORT || ret == -EADDRNOTAVAIL)
+		ret = listen_on(s, (struct sockaddr *)&four);
+	return ret ? say_unbound(s, (struct sockaddr *)&six, ret) : 0;
+}
+
+/*
+ * Will a device take this memory at all? Better said now than to each client.
+ * One page tells, since what can fail for the whole is its size, asked for
+ * apart, and the limit on locked memory.
+ */
+static int try_device(struct server *s, struct ibv_device *device)
+{
+	struct ibv_context *verbs = ibv_open_device(device);
+	struct region_mem page = *s->mem;
+	struct ibv_device_attr attr;
+	struct export export = { 0 };
+	int ret;
+
+	if (!verbs)
+		return cm_result(-1);
+	ret = cm_result(ibv_query_device(verbs, &attr));
+	if (!ret && s->mem->bytes > attr.max_mr_size)
+		ret = -EFBIG;
+	if (!ret) {
+		page.bytes = 1;
+		ret = export_open(s, &page, verbs, &export);
+		export_close(&export);
+	}
+	ibv_close_device(verbs);
+	return ret;
+}
+
+static int say_not_exportable(struct server *s, int err)
+{
+	char hint[CM_HINT_TEXT];
+
+	if (err == -EFBIG)
+		say(s,
+		    "no RDMA device registers %" PRIu64 " bytes at once: "
+		    "lower size",
+		    s->mem->bytes);
+	else if (s->conf->region_mem == REGION_FILE)
+		say(s,
+		    "no RDMA device registers memory of region_mem=%s: %s%s; "
+		    "kernels pin files of tmpfs and hugetlbfs only",
+		    s->conf->region_path, strerror(-err),
+		    cm_memlock_hint(err, hint));
+	else
+		say(s, "no RDMA device registers the region: %s%s",
+		    strerror(-err), cm_memlock_hint(err, hint));
+	return err;
+}
+
+static int try_devices(struct server *s)
+{
+	struct ibv_device **devices = ibv_get_device_list(NULL);
+	int ret = -ENODEV;
+	int i;
+
+	for (i = 0; ret && devices && devices[i]; i++)
+		ret = try_device(s, devices[i]);
+	if (devices)
+		ibv_free_device_list(devices);
+	return ret ? say_not_exportable(s, ret) : 0;
+}
+
+static int start_listening(struct server *s)
+{
+	const struct engine_conf *conf = s->conf;
+	struct cm_addrs addrs;
+	struct sockaddr *addr = (struct sockaddr *)&addrs.addr[0];
+	int ret;
+
+	if (!conf->bindname)
+		return listen_on_any(s);
+	ret = cm_lookup(s->env, "bindname", conf->bindname, conf->port,
+			cm_now_ms() + conf->connect_timeout_ms, &addrs);
+	if (ret)
+		return ret;
+	ret = listen_on(s, addr);
+	return ret ? say_unbound(s, addr, ret) : 0;
+}
+
+static void say_listening(struct server *s)
+{
+	char text[CM_ADDR_TEXT];
+
+	cm_addr_text(rdma_get_local_addr(s->listener), text);
+	info(s, "listening on %s, region %" PRIu64 " bytes, access=%s", text,
+	     s->mem->bytes, access_text(s->conf->access));
+}
+
+static void stop(struct server *s)
+{
+	struct export *export;
+
+	if (s->listener)
+		rdma_destroy_id(s->listener);
+	while (s->clients)
+		client_close(s, s->clients);
+	while ((export = s->shared)) {
+		s->shared = export->next;
+		export_free(export);
+	}
+	rdma_destroy_event_channel(s->channel);
+}
+
+int serve(const struct engine_conf *conf, const struct engine_env *env,
+	  const struct region_mem *mem, struct serve_stats *stats)
+{
+	struct server s = {
+		.conf = conf,
+		.env = env,
+		.mem = mem,
+		.stats = stats,
+	};
+	int ret;
+
+	*stats = (struct serve_stats){ 0 };
+	ret = cm_channel_open(env, &s.channel);
+	if (ret)
+		return ret;
+	ret = try_devices(&s);
+	if (!ret)
+		ret = start_listening(&s);
+	if (!ret) {
+		say_listening(&s);
+		ret = serve_clients(&s);
+	}
+	stop(&s);
+	return ret;
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The role that lends its memory: serves initiators until it is interrupted or
+ * has had as many as asked, and issues nothing.
+ */
+#include "role.h"
+
+#include "region_mem.h"
+#include "report.h"
+#include "serve.h"
+
+struct target {
+	struct job job;
+	struct region_mem region;
+};
+
+static void report(const struct target *target, const struct serve_stats *stats)
+{
+	const struct job *job = &target->job;
+	char *line =
+		report_target_line(&job->conf, stats, target->region.bytes);
+
+	if (line)
+		job->env.info(job->env.arg, "%s", line);
+	free(line);
+}
+
+static int target_init(struct job *job)
+{
+	struct target *target = (struct target *)job;
+	struct serve_stats stats = { 0 };
+	int rc;
+
+	rc = region_mem_map(&job->conf, &job->env, job->region_bytes,
+			    &target->region);
+	if (rc)
+		return -rc;
+	rc = serve(&job->conf, &job->env, &target->region, &stats);
+	report(target, &stats);
+	/* fio issues no I/O in a job that is done. */
+	job->td->done = 1;
+	return -rc;
+}
+
+/* What follows is never asked of a job that is done. */
+static enum fio_q_status target_queue(struct job *job, struct io_u *io_u)
+{
+	(void)job;
+	io_u->error = EINVAL;
+	return FIO_Q_COMPLETED;
+}
+
+static void target_commit(struct job *job)
+{
+	(void)job;
+}
+
+static int target_getevents(struct job *job, unsigned int min, unsigned int max)
+{
+	(void)job;
+	(void)min;
+	(void)max;
+	return 0;
+}
+
+static struct io_u *target_event(struct job *job, int event)
+{
+	(void)job;
+	(void)event;
+	return NULL;
+}
+
+static char *target_errdetails(struct job *job, const struct io_u *io_u)
+{
+	(void)job;
+	(void)io_u;
+	return strdup("a target issues no I/O");
+}
+
+static void target_cleanup(struct job *job)
+{
+	struct target *target = (struct target *)job;
+
+	if (target->region.addr)
+		region_mem_unmap(&target->region);
+}
+
+const struct role target_role = {
+	.job_bytes = sizeof(struct target),
+	.init = target_init,
+	.queue = target_queue,
+	.commit = target_commit,
+	.getevents = target_getevents,
+	.event = target_event,
+	.errdetails = target_errdetails,
+	.cleanup = target_cleanup,
+};

@@ -1,0 +1,431 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The engine in the installed fio, over the transport in memory: no hardware.
+# TAP on stdout. ENGINE names the engine if it is not in build/.
+
+# Most functions are called by name, through ok().
+# shellcheck disable=SC2317
+
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/e2e/lib.sh
+. "$here/lib.sh"
+
+ENGINE=${ENGINE:-$here/../../build/engine/fio-rdma_batch.so}
+case $ENGINE in
+/*) ;;
+*) ENGINE=$PWD/$ENGINE ;;
+esac
+command -v fio >/dev/null || skip_all 'fio is not installed'
+[ -e "$ENGINE" ] || skip_all "$ENGINE is not built"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work" "$tap_output"' EXIT
+cd "$work" || exit 1
+
+# job ARG...: a job of the engine over memory; later arguments win.
+job() {
+	timeout 60 fio --ioengine="external:$ENGINE" --transport=memory \
+		--verify_state_save=0 --name=j "$@"
+}
+
+# says TEXT CMD...: refused, and with TEXT in its output.
+says() {
+	wanted=$1
+	shift
+	refused "$@" >said 2>&1 || {
+		cat said
+		echo "expected to be refused"
+		return 1
+	}
+	grep -qF -- "$wanted" said && return
+	cat said
+	echo "expected: $wanted"
+	return 1
+}
+
+# counts FILTER CMD...: succeeds, and jq finds FILTER true in its JSON. Nothing
+# but JSON may be on stdout.
+counts() {
+	filter=$1
+	shift
+	"$@" --output-format=json >json || return 1
+	jq -e "$filter" json >/dev/null && return
+	cat json
+	echo "expected: $filter"
+	return 1
+}
+
+# -- data ----------------------------------------------------------------
+# Every direction with every size, three times; what else may be set rotates
+# through it with periods that share no factor, so that pairs meet.
+
+pick() {
+	shift $(($1 % ($# - 1) + 1))
+	echo "$1"
+}
+
+# size_of BS: enough I/Os to wrap queues, few enough to be quick
+size_of() {
+	case $1 in
+	1) echo 12k ;;
+	64) echo 256k ;;
+	4k) echo 4m ;;
+	*) echo 16m ;;
+	esac
+}
+
+# The header of a verify by checksum needs some 50 bytes.
+verify_of() {
+	case $1 in
+	1 | *-*) echo --verify=pattern --verify_pattern=0xa5 ;;
+	*) pick "$2" --verify=crc32c --verify=md5 \
+		'--verify=pattern --verify_pattern=%o' ;;
+	esac
+}
+
+blocks_of() {
+	case $1 in
+	*-*) echo "--bsrange=$1 --bs_unaligned=1" ;;
+	*) echo "--bs=$1" ;;
+	esac
+}
+
+data_case() {
+	rw=$1 bs=$2 n=$3
+	batch=$(pick "$n" 1 16 64)
+	set -- "--rw=$rw" "--size=$(size_of "$bs")" --iodepth=64 \
+		"--iodepth_batch_submit=$batch" \
+		"--iodepth_batch_complete_min=$batch" \
+		--iodepth_batch_complete_max=64 \
+		"--qps=$(pick $((n / 3)) 1 4 16 3)" \
+		"--poll=$(pick "$n" busy event)" \
+		"--thread=$(pick $((n / 2)) 0 1)"
+	plan=$(pick "$n" '' '--merge=1' '--merge=1 --sort=1' \
+		'--chunk_size=1000' \
+		'--merge=1 --sort=1 --chunk_size=7777 --max_chunks=3')
+	stripe=$(pick "$n" '' '--stripe=round_robin' '' \
+		'--stripe=least_loaded' '' '' '--stripe=offset')
+	signals=$(pick "$n" '' '' '' '--signal_interval=1' '' \
+		'--signal_interval=5' '--sq_depth=8' '' '' '' '--read_depth=2')
+	# shellcheck disable=SC2046,SC2086
+	set -- "$@" $(blocks_of "$bs") $(verify_of "$bs" "$n") $plan $stripe \
+		$signals
+	ok "data: $*" job "$@"
+}
+
+case_nr=0
+for rw in write randwrite randrw rw; do
+	for bs in 1 64 4k 60k 1m 1-9999; do
+		for _ in 1 2 3; do
+			data_case "$rw" "$bs" $case_nr
+			case_nr=$((case_nr + 1))
+		done
+	done
+done
+
+batched='--iodepth=64 --iodepth_batch_submit=16 --iodepth_batch_complete_min=16
+	--iodepth_batch_complete_max=64'
+small="--rw=randrw --bs=4k --size=4m $batched"
+checked="--rw=randwrite --bs=4k --size=4m $batched --verify=crc32c"
+
+# A region in a file outlives its job, as a target outlives its initiators.
+region_keeps_data() {
+	# shellcheck disable=SC2086
+	job $checked --region_mem="$work/region" --do_verify=0 &&
+		job $checked --region_mem="$work/region" --verify_only=1 &&
+		job --rw=read --bs=4k --size=4m --verify=crc32c \
+			--region_mem="$work/region"
+}
+ok 'a region in a file keeps its data' region_keeps_data
+
+region_shows_damage() {
+	printf 'damage' | dd of=region bs=1 seek=100000 conv=notrunc 2>/dev/null
+	job --rw=read --bs=4k --size=4m --verify=crc32c \
+		--region_mem="$work/region"
+}
+ok 'damaged data fails its verify' says 'verify' region_shows_damage
+
+offset_is_kept() {
+	job --rw=write --bs=1k --offset=64k --size=64k --verify=pattern \
+		--verify_pattern=0x5a --region_mem="$work/offset" || return 1
+	head -c 65536 offset | tr -d '\0' | cmp - /dev/null &&
+		tail -c 65536 offset | tr -d Z | cmp - /dev/null
+}
+ok 'an offset is the offset in the region' offset_is_kept
+
+# -- fio's modes ---------------------------------------------------------
+# mode DESCRIPTION ARG...: a small mixed job
+mode() {
+	what=$1
+	shift
+	# shellcheck disable=SC2086
+	ok "mode: $what" job $small "$@"
+}
+
+mode 'numjobs, fork' --numjobs=4 --group_reporting
+mode 'numjobs, thread' --numjobs=4 --thread
+mode 'numjobs, shared region' --numjobs=4 --offset_increment=4m --rw=write \
+	--verify=crc32c --region_mem="$work/shared"
+mode gtod_reduce --gtod_reduce=1
+mode 'gtod_reduce, event' --gtod_reduce=1 --poll=event
+mode create_serialize=0 --create_serialize=0 --numjobs=2
+mode loops --loops=3 --verify=crc32c --rw=randwrite
+mode 'io_size beyond size' --io_size=10m
+mode 'time_based, ramp' --time_based --runtime=1 --ramp_time=0.2s
+mode rate_iops --rate_iops=20000
+mode 'thinktime with odd batches' --iodepth=8 --iodepth_batch_submit=3 \
+	--iodepth_batch_complete_max=8 --thinktime=10 --thinktime_blocks=8 \
+	--size=1m
+mode latency_target --latency_target=10ms --latency_window=100ms \
+	--latency_percentile=90 --time_based --runtime=1
+mode serialize_overlap --serialize_overlap=1
+mode verify_backlog --verify=crc32c --rw=randwrite --verify_backlog=50
+mode verify_async --verify=crc32c --rw=randwrite --verify_async=2
+mode experimental_verify --verify=crc32c --rw=write --experimental_verify=1
+mode bssplit --bssplit=512/30:4k/50:64k/20
+mode zipf --random_distribution=zipf:1.1 --norandommap=1
+mode 'fsync, end_fsync' --rw=write --fsync=16 --fdatasync=32 --end_fsync=1
+mode 'fill_device with a size' --fill_device=1 --rw=write
+mode 'size in percent of filesize' --size=50% --filesize=4m
+mode 'offset in percent of filesize' --offset=50% --size=1m --filesize=4m
+mode 'iomem=mmap' --iomem=mmap
+mode 'iomem=shm' --iomem=shm
+mode direct=1 --direct=1
+mode unlink --unlink=1
+mode inline_size --inline_size=64 --bs=32 --size=64k --rw=randwrite \
+	--verify=pattern --verify_pattern=0x77
+for depth in 1 512 513 4096 32768; do
+	mode "iodepth=$depth" --iodepth=$depth --iodepth_batch_submit=$depth \
+		--iodepth_batch_complete_max=$depth --bs=512 --size=16m
+done
+mode 'iodepth=4096 over 256 QPs' --iodepth=4096 --iodepth_batch_submit=256 \
+	--iodepth_batch_complete_max=4096 --qps=256 --bs=64 --size=1m
+
+iolog_replays() {
+	# shellcheck disable=SC2086
+	job $small --size=1m --write_iolog=log &&
+		counts '.jobs[0].read.total_ios + .jobs[0].write.total_ios
+			== 256' job --size=1m --read_iolog=log
+}
+ok 'mode: an I/O log is written and replayed' iolog_replays
+
+# In fio's first process; its jobs look at a flag.
+interrupt_ends_it() {
+	# shellcheck disable=SC2086
+	fio --ioengine="external:$ENGINE" --transport=memory --name=j $small \
+		--time_based --runtime=60 >out 2>&1 &
+	waiting=$!
+	sleep 1
+	kill -INT "$waiting"
+	wait_for 5 ended "$waiting" || kill -KILL "$waiting"
+	cat out
+	grep -q 'WRs/doorbell=' out && grep -q 'IOPS=' out
+}
+ok 'an interrupt ends the job with its report' interrupt_ends_it
+
+# -- counts --------------------------------------------------------------
+# shellcheck disable=SC2086
+{
+	ok 'all bytes of size= are moved' counts '
+		.jobs[0].write.io_bytes == 4194304 and .jobs[0].error == 0' \
+		job $small --rw=write
+	ok 'reads are counted as reads' counts '
+		.jobs[0].read.total_ios == 1024 and
+		.jobs[0].write.total_ios == 0' job $small --rw=randread
+	ok 'latency is measured from the submit' counts '
+		.jobs[0].write.clat_ns.mean < 50000000 and
+		.jobs[0].write.slat_ns.mean > 0' job $small --rw=write
+	ok 'batches go out whole' counts '
+		.jobs[0].iodepth_submit."16" > 95' job $small --rw=write
+}
+
+stats=$work/stats.json
+stats_hold() {
+	filter=$1
+	shift
+	# shellcheck disable=SC2086
+	job $small --stats_file="$stats" "$@" || return 1
+	cat "$stats"
+	jq -se "$filter" "$stats"
+}
+ok 'stats_file: one line of numbers' stats_hold '
+	length == 1 and .[0].ops == 1024 and .[0].done == 1024 and
+	.[0].wrs == 1024 and .[0].doorbells == 64 and
+	.[0].wrs_per_doorbell == 16 and .[0].failed == 0 and
+	(.[0].lanes | length == 4 and all(.wrs == 256)) and
+	.[0].granted.qps == 4 and .[0].job == "j"' --qps=4
+ok 'stats_file: emptied at the start, a line for each job' stats_hold '
+	length == 3 and (map(.job_number) | sort == [0, 1, 2])' --numjobs=3
+ok 'stats_file: merges are counted' stats_hold '
+	.[0].merged > 900 and .[0].wrs < 124' --rw=write --merge=1
+ok 'stats_file: chunks are counted' stats_hold '
+	.[0].chunked == 1024 and .[0].chunks == 4096 and
+	.[0].bytes == 4194304' --rw=write --chunk_size=1k
+ok 'stats_file: a READ credit stalls' stats_hold '
+	.[0].read_stalls > 0' --rw=read --read_depth=2
+ok 'stats_file: a short send queue stalls' stats_hold '
+	.[0].sq_stalls > 0 and .[0].granted.sq_depth == 9' \
+	--rw=write --sq_depth=9
+
+line_says() {
+	text=$1
+	shift
+	job "$@" >out 2>err || return 1
+	cat err
+	grep -qF -- "$text" err
+}
+# shellcheck disable=SC2086
+{
+	ok 'the report says WRs per doorbell' \
+		line_says ' WRs/doorbell=16.00 ' $small
+	ok 'the report says the share of each lane' \
+		line_says ' lane_share=25.0/25.0/25.0/25.0% ' $small --qps=4
+	ok 'broken batches are said' line_says \
+		'set iodepth_batch_complete_max=64 or more' --rw=write \
+		--size=1m --iodepth=64 --iodepth_batch_submit=16
+}
+whole_batches_unsaid() {
+	# shellcheck disable=SC2086
+	job $small 2>err && ! grep -q complete_max err
+}
+ok 'whole batches are not' whole_batches_unsaid
+
+# -- bad input -----------------------------------------------------------
+# bad SENTENCE ARG...: refused with it
+bad() {
+	sentence=$1
+	shift
+	ok "refused: $*" says "$sentence" job --size=1m "$@"
+}
+
+bad 'qps=-5 is refused: give a whole number from 1 to 256' --qps=-5
+bad 'qps=50abc is refused' --qps=50abc
+bad 'qps=4294967297 is refused' --qps=4294967297
+bad 'qps=0 is refused' --qps=0
+bad 'qps=257 is refused' --qps=257
+bad 'qps= 4 is refused' '--qps= 4'
+bad 'port=65536 is refused' --port=65536
+bad 'merge=yes is refused: give a whole number from 0 to 1' --merge=yes
+bad 'chunk_size=3g is refused' --chunk_size=3g
+bad 'chunk_size=99999999999999999999 is' --chunk_size=99999999999999999999
+bad 'io_timeout=5x is refused' --io_timeout=5x
+bad 'io_timeout=0 is refused' --io_timeout=0
+bad 'stripe=foo is refused: it may be batch, round_robin,' --stripe=foo
+bad 'stripe=batch:x is refused' --stripe=batch:x
+bad 'poll=busyx is refused: it may be busy or event' --poll=busyx
+bad 'region_mem=hugepages is refused' --region_mem=hugepages
+bad 'more than one file is refused' --nrfiles=2
+bad 'more than one file is refused' --filename=a:b
+bad 'trim is refused' --rw=trim
+bad 'trim is refused' --rw=trimwrite
+bad 'zonemode=zbd is refused' --zonemode=zbd
+bad 'pre_read=1 is refused' --pre_read=1
+bad 'offload' --io_submit_mode=offload
+bad 'read_iolog_chunked=1 is refused' --read_iolog=log --read_iolog_chunked=1
+bad 'role=target is refused with transport=memory' --role=target
+bad 'hostname= is missing' --transport=rdma
+bad 'size= is required' --size=0
+bad 'size= is required' --size=50%
+bad 'beyond filesize=1048576' --offset=512k --filesize=1m
+bad 'offset= in percent needs filesize=' --offset=50%
+bad 'filesize= as a range is refused' --filesize=1m-2m
+bad 'iodepth=2000000 is refused' --iodepth=2000000
+bad 'bs=5368709120 is refused' --bs=5g --size=8g
+bad 'access=ro does not allow' --access=ro --rw=write
+bad 'access=wo does not allow' --access=wo --rw=write --verify=crc32c
+bad 'max_sge=64 is more than the device in memory has' --max_sge=64
+bad 'inline_size=4096 is more than the device' --inline_size=4096
+bad 'sq_depth=100000 is more than the device' --sq_depth=100000
+bad 'stats_file=/nonexistent/x cannot be written' --stats_file=/nonexistent/x
+bad '/nonexistent/x' --region_mem=/nonexistent/x
+
+fails_with_iomem() {
+	job --size=1m --bs=1m --iodepth=64 --iomem=mmaphuge
+}
+if [ "$(cat /proc/sys/vm/nr_hugepages)" = 0 ]; then
+	ok 'refused: iomem=mmaphuge without huge pages' \
+		says 'fio has no buffers' fails_with_iomem
+else
+	skip 'refused: iomem=mmaphuge without huge pages' 'there are some'
+fi
+
+log_out_of_range() {
+	cat >far.log <<-LOG
+		fio version 2 iolog
+		x add
+		x open
+		x write 1048576 4096
+		x close
+	LOG
+	job --size=1m --read_iolog=far.log
+}
+ok 'refused: a log that reaches beyond the region' \
+	says 'are outside of the region of 1048576 bytes' log_out_of_range
+
+# -- job files -----------------------------------------------------------
+for file in "$here"/../../jobs/*.fio; do
+	name=${file##*/}
+	case $name in
+	target.fio | compare-builtin-rdma.fio) continue ;; # need a device
+	esac
+	ok "jobs/$name" env RUNTIME=1 ENGINE="$ENGINE" \
+		sh "$here/../../jobs/run.sh" "$file"
+done
+
+quickstart_batches() {
+	env ENGINE="$ENGINE" sh "$here/../../jobs/run.sh" \
+		"$here/../../jobs/quickstart.fio" 2>&1 >/dev/null |
+		sed -n 's/.* WRs.doorbell=\([0-9]*\).*/\1/p' >ratios
+	cat ratios
+	[ "$(awk '$1 >= 15' ratios | wc -l)" = 2 ]
+}
+ok 'jobs/quickstart.fio posts 15 WRs a doorbell' quickstart_batches
+
+# -- loading -------------------------------------------------------------
+helps() {
+	fio --enghelp="$ENGINE" >help || return 1
+	cat help
+	[ "$(grep -c '^[a-z_]* *: ' help)" = 29 ] &&
+		! grep '^[a-z_]* *: ' help | grep -vE 'default: '
+}
+ok 'enghelp tells every option with its default' helps
+
+one_option_helps() {
+	fio --enghelp="$ENGINE,stripe" >help
+	cat help
+	grep -q 'least_loaded' help
+}
+ok 'enghelp tells the words of an option' one_option_helps
+
+# The release that the engine was built for, replaced by one of equal length.
+release=$(fio --version)
+other=$(echo "$release" | tr 0-8 1-9)
+LC_ALL=C sed "s/$release/$other/g" "$ENGINE" >other.so
+loads_elsewhere() {
+	timeout 10 fio --ioengine="external:$work/other.so" --name=j --size=1m \
+		--transport=memory
+}
+ok 'refused: an engine for another release' says \
+	"this engine was built for $other and does not fit $release" \
+	loads_elsewhere
+
+probe_is_quiet() {
+	job --size=1m --parse-only >out 2>&1
+	cat out
+	[ ! -s out ]
+}
+ok 'a probe is quiet' probe_is_quiet
+
+exports_one_symbol() {
+	nm -D --defined-only "$ENGINE" >symbols || return 1
+	cat symbols
+	[ "$(grep -cv ' get_ioengine$' symbols)" = 0 ]
+}
+if command -v nm >/dev/null; then
+	ok 'the engine exports get_ioengine alone' exports_one_symbol
+else
+	skip 'the engine exports get_ioengine alone' 'nm is not installed'
+fi
+
+finish
