@@ -466,6 +466,12 @@ static void reconnect(struct world *world, uint32_t *nr)
 		step_replace(world);
 }
 
+/* No lane is ready: now, or when nothing else is left to wait for. */
+static bool wants_lane(struct world *world)
+{
+	return source_one_in(world->source, 8) || !wrb_inflight(world->queue);
+}
+
 static uint64_t progress_of(const struct world *world)
 {
 	struct memdev_stats stats;
@@ -486,8 +492,7 @@ static void finish(struct world *world)
 	while (!is_over(world) && !world_failed(world)) {
 		uint64_t before = progress_of(world);
 
-		if (step_submit(world) == -ENOTCONN &&
-		    source_one_in(world->source, 8))
+		if (step_submit(world) == -ENOTCONN && wants_lane(world))
 			reconnect(world, &nr_reconnects);
 		step_poll(world);
 		check_now(world);
