@@ -21,8 +21,21 @@ tests_unit_test_handshake_LDADD = $(CMOCKA_LIBS)
 endif
 
 include tests/property/local.mk
+include tests/fuzz/local.mk
 
 TESTS += $(check_PROGRAMS)
+
+# Each of them again under valgrind; prints TAP.
+VALGRIND = valgrind -q --error-exitcode=1 --leak-check=full \
+	--soname-synonyms=somalloc=NONE
+check-valgrind: $(check_PROGRAMS)
+	@status=0; for test in $(check_PROGRAMS); do \
+		case $$test in */property) cases=300 ;; *) cases= ;; esac; \
+		srcdir=$(srcdir) $(VALGRIND) ./$$test $$cases && \
+			echo "ok - valgrind $$test" || \
+			{ echo "not ok - valgrind $$test"; status=1; }; \
+	done; exit $$status
+.PHONY: check-valgrind
 
 # Benchmarks: built on demand, as `make tests/bench/bench_plan`.
 EXTRA_PROGRAMS = tests/bench/bench_plan
