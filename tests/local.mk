@@ -20,6 +20,7 @@ tests_unit_test_handshake_CFLAGS = $(unit_cflags)
 tests_unit_test_handshake_LDADD = $(CMOCKA_LIBS)
 endif
 
+include tests/unit/local.mk
 include tests/property/local.mk
 
 TESTS += $(check_PROGRAMS)

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * While armed, a call of malloc() and its kin ends the program with a message.
+ * Does nothing where sanitizers, which bring their own, are on.
+ */
+#ifndef NO_ALLOC_H
+#define NO_ALLOC_H
+
+#include <stdbool.h>
+
+void no_alloc_arm(void);
+void no_alloc_disarm(void);
+bool no_alloc_works(void);
+
+#endif /* NO_ALLOC_H */
