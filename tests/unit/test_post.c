@@ -242,6 +242,7 @@ static void short_post_stats_count_what_was_taken(void **state)
 	assert_int_equal(wrb_lane_stats_get(f->queue, 0, &lane), 0);
 	assert_int_equal(lane.wrs, 2);
 	assert_int_equal(lane.bytes, 4 * BYTES);
+	assert_int_equal(lane.max_inflight, 2);
 }
 
 static void short_post_is_logged_once(void **state)
