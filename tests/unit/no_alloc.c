@@ -22,6 +22,7 @@
 #endif
 
 static bool armed;
+static uint64_t nr_bytes;
 
 void no_alloc_arm(void)
 {
@@ -31,6 +32,11 @@ void no_alloc_arm(void)
 void no_alloc_disarm(void)
 {
 	armed = false;
+}
+
+uint64_t no_alloc_bytes(void)
+{
+	return nr_bytes;
 }
 
 #ifdef INTERPOSE
@@ -59,33 +65,39 @@ static void refuse(const char *what)
 	abort();
 }
 
+static void count(const char *what, size_t bytes)
+{
+	refuse(what);
+	nr_bytes += bytes;
+}
+
 void *malloc(size_t bytes)
 {
-	refuse("malloc");
+	count("malloc", bytes);
 	return __libc_malloc(bytes);
 }
 
 void *calloc(size_t nr, size_t bytes)
 {
-	refuse("calloc");
+	count("calloc", nr * bytes);
 	return __libc_calloc(nr, bytes);
 }
 
 void *realloc(void *memory, size_t bytes)
 {
-	refuse("realloc");
+	count("realloc", bytes);
 	return __libc_realloc(memory, bytes);
 }
 
 void *aligned_alloc(size_t align, size_t bytes)
 {
-	refuse("aligned_alloc");
+	count("aligned_alloc", bytes);
 	return __libc_memalign(align, bytes);
 }
 
 int posix_memalign(void **memory, size_t align, size_t bytes)
 {
-	refuse("posix_memalign");
+	count("posix_memalign", bytes);
 	*memory = __libc_memalign(align, bytes);
 	return *memory ? 0 : ENOMEM;
 }

@@ -7,9 +7,12 @@
 #define NO_ALLOC_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 void no_alloc_arm(void);
 void no_alloc_disarm(void);
 bool no_alloc_works(void);
+/* Asked of the allocator so far. */
+uint64_t no_alloc_bytes(void);
 
 #endif /* NO_ALLOC_H */

@@ -218,6 +218,52 @@ static void create_granted_sges_above_bound_are_capped(void **state)
 	assert_int_equal(f->queue->rules.max_sge, WRB_MAX_SGE);
 }
 
+/* The formula of wrb(3), for x86-64. */
+static uint64_t manual_bytes(const struct wrb_attr *attr, uint64_t ring)
+{
+	uint64_t slots = attr->limits.max_send_wr - 1;
+	uint64_t chain = attr->max_chain ? attr->max_chain : 128;
+	uint64_t sge =
+		attr->max_sge ? attr->max_sge : attr->limits.max_send_sge;
+
+	chain = chain < slots ? chain : slots;
+	return 536 + 32 * sge + 88 * attr->max_ops +
+	       (attr->flags & WRB_SORT ? 32 * attr->max_ops : 0) +
+	       attr->nr_qps *
+		       (228 + 128 * (chain + 1) + 16 * chain * sge + 8 * ring);
+}
+
+static void create_memory_is_what_the_manual_says(void **state)
+{
+	static const struct {
+		uint32_t max_send_wr, ring, max_ops, sge, chain, flags;
+	} cases[] = {
+		{ 16, 16, 64, 0, 0, 0 },
+		{ 17, 32, 1000, 2, 5, WRB_SORT },
+		{ 1000, 1024, 1, 1, 0, WRB_MERGE },
+		{ 2, 2, 7, 4, 1, WRB_SORT },
+	};
+
+	if (!no_alloc_works() || sizeof(void *) != 8)
+		skip();
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct fixture *f = *state;
+		uint64_t before;
+
+		fixture_lanes(f, 3, cases[i].max_send_wr);
+		f->attr.max_ops = cases[i].max_ops;
+		f->attr.max_sge = cases[i].sge;
+		f->attr.max_chain = cases[i].chain;
+		f->attr.flags = cases[i].flags;
+		before = no_alloc_bytes();
+		assert_int_equal(wrb_queue_create(&f->attr, &f->queue), 0);
+		assert_int_equal(no_alloc_bytes() - before,
+				 manual_bytes(&f->attr, cases[i].ring));
+		fixture_teardown(state);
+		fixture_setup(state);
+	}
+}
+
 static void version_is_the_headers(void **state)
 {
 	char text[32];
@@ -761,6 +807,7 @@ int main(void)
 		fixture_test(create_null_einval),
 		fixture_test(create_at_the_bounds_accepted),
 		fixture_test(create_granted_sges_above_bound_are_capped),
+		fixture_test(create_memory_is_what_the_manual_says),
 		cmocka_unit_test(version_is_the_headers),
 		fixture_test(region_calls_unknown_id_einval),
 		fixture_test(region_calls_while_busy_ebusy),
