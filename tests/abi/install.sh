@@ -37,6 +37,9 @@ pc_dir=$(dirname "$(find "$root" -name libwrb.pc)")
 [ "$(find "$root" -name '*.h' | wc -l)" = 1 ] ||
 	{ echo "wrb.h is not the only header" && exit 1; }
 
+[ -z "$(find "$root" -path '*/fio/*.la')" ] ||
+	{ echo "libtool's note lies beside the engine" && exit 1; }
+
 build shared
 LD_LIBRARY_PATH=$lib_dir "$tmp/shared"
 rm -f "$lib_dir"/libwrb.so*
