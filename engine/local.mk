@@ -72,7 +72,7 @@ engine/fio-rdma_batch.so: engine/fio-rdma_batch.la
 CLEANFILES += engine/fio-rdma_batch.so
 
 # The module has no use for libtool's note beside it.
-install-exec-hook:
+install-data-hook:
 	rm -f $(DESTDIR)$(fiodir)/fio-rdma_batch.la
 uninstall-hook:
 	rm -f $(DESTDIR)$(fiodir)/fio-rdma_batch.so

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Each program here is one test of `make check`.
 
+TEST_EXTENSIONS = .sh
+SH_LOG_COMPILER = $(SHELL)
+AM_TESTS_ENVIRONMENT =
 EXTRA_DIST += tests/run.sh tests/e2e/lib.sh tests/e2e/native.sh
 
 if HAVE_CMOCKA
@@ -20,6 +23,8 @@ tests_unit_test_handshake_CFLAGS = $(unit_cflags)
 tests_unit_test_handshake_LDADD = $(CMOCKA_LIBS)
 endif
 
+include tests/unit/local.mk
+include tests/abi/local.mk
 include tests/property/local.mk
 include tests/fuzz/local.mk
 
