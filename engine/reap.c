@@ -10,7 +10,7 @@
 /* A look at the peer after so long without progress. */
 #define LOOK_MS 10
 /* Operations that end by flushes have so long; then the QPs are destroyed. */
-#define DRAIN_MS 2000
+#define DRAIN_MS 1000
 
 static uint64_t now_ms(void)
 {

@@ -21,6 +21,13 @@ tests_unit_test_handshake_SOURCES = tests/unit/test_handshake.c \
 tests_unit_test_handshake_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/engine
 tests_unit_test_handshake_CFLAGS = $(unit_cflags)
 tests_unit_test_handshake_LDADD = $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_reap
+tests_unit_test_reap_SOURCES = tests/unit/test_reap.c \
+	engine/reap.c engine/reap.h engine/transport.h engine/conf.h
+tests_unit_test_reap_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/engine
+tests_unit_test_reap_CFLAGS = $(unit_cflags)
+tests_unit_test_reap_LDADD = $(unit_libs)
 endif
 
 include tests/unit/local.mk

@@ -140,7 +140,7 @@ region_keeps_data() {
 ok 'a region in a file keeps its data' region_keeps_data
 
 region_shows_damage() {
-	printf 'damage' | dd of=region bs=1 seek=100000 conv=notrunc 2>/dev/null
+	printf damage 1<>region
 	job --rw=read --bs=4k --size=4m --verify=crc32c \
 		--region_mem="$work/region"
 }
