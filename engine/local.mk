@@ -30,6 +30,8 @@ engine_libengine_la_SOURCES = \
 	engine/caps.h \
 	engine/cm.c \
 	engine/cm.h \
+	engine/export.c \
+	engine/export.h \
 	engine/handshake.c \
 	engine/handshake.h \
 	engine/rdma_device.c \

@@ -13,25 +13,15 @@
 #include <string.h>
 
 #include "cm.h"
+#include "export.h"
 #include "handshake.h"
 #include "serve.h"
 
-#define BACKLOG		  1024
-#define LOG_EVERY_MS	  1000
-#define MAX_RESPONDER_RES 255 /* one byte in the CM's messages */
-#define PROBE_EVERY_MS	  10000
-#define PROBE_TIMEOUT_MS  20000
-#define PROBE_WCS	  16
-
-/* The region as one device knows it: for one client, or shared by all. */
-struct export
-{
-	struct export *next; /* of the shared ones */
-	struct ibv_pd *pd;
-	struct ibv_mr *mr;
-	struct rdma_cm_id *anchor; /* shared: keeps the device open */
-	uint8_t max_responder_res;
-};
+#define BACKLOG		 1024
+#define LOG_EVERY_MS	 1000
+#define PROBE_EVERY_MS	 10000
+#define PROBE_TIMEOUT_MS 20000
+#define PROBE_WCS	 16
 
 struct client;
 
@@ -87,17 +77,6 @@ static const char *access_text(enum conf_access access)
 	}
 }
 
-static int mr_access(enum conf_access access)
-{
-	int flags = 0;
-
-	if (access & ACCESS_READ)
-		flags |= IBV_ACCESS_REMOTE_READ;
-	if (access & ACCESS_WRITE) /* the verbs want both */
-		flags |= IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE;
-	return flags;
-}
-
 /* Whoever knocks must not be able to fill the log. */
 static bool may_log(struct server *s)
 {
@@ -114,79 +93,7 @@ static bool may_log(struct server *s)
 	return true;
 }
 
-/* -- the region on a device ----------------------------------------------- */
-
-static void export_close(struct export *export)
-{
-	if (export->mr)
-		ibv_dereg_mr(export->mr);
-	if (export->pd)
-		ibv_dealloc_pd(export->pd);
-	if (export->anchor)
-		rdma_destroy_id(export->anchor);
-}
-
-static void export_free(struct export *export)
-{
-	export_close(export);
-	free(export);
-}
-
-static int export_open(const struct server *s, const struct region_mem *mem,
-		       struct ibv_context *verbs, struct export *export)
-{
-	struct ibv_device_attr device;
-	int ret;
-
-	ret = cm_result(ibv_query_device(verbs, &device));
-	if (ret)
-		return ret;
-	if (mem->bytes > device.max_mr_size)
-		return -EFBIG;
-	export->max_responder_res = MAX_RESPONDER_RES;
-	if (device.max_qp_rd_atom < MAX_RESPONDER_RES)
-		export->max_responder_res = (uint8_t)device.max_qp_rd_atom;
-	export->pd = ibv_alloc_pd(verbs);
-	if (!export->pd)
-		return cm_result(-1);
-	export->mr = ibv_reg_mr(export->pd, mem->addr, mem->bytes,
-				mr_access(s->conf->access));
-	return export->mr ? 0 : cm_result(-1);
-}
-
-static int export_new(struct server *s, struct ibv_context *verbs,
-		      struct export **export)
-{
-	struct export *made = calloc(1, sizeof(*made));
-	int ret;
-
-	if (!made)
-		return -ENOMEM;
-	ret = export_open(s, s->mem, verbs, made);
-	if (ret) {
-		export_free(made);
-		return ret;
-	}
-	*export = made;
-	return 0;
-}
-
-/* An id of our own on the client's device, so that it outlives the client. */
-static int export_anchor(struct server *s, struct rdma_cm_id *id,
-			 struct export *export)
-{
-	struct sockaddr_storage local;
-	int ret;
-
-	cm_addr_copy(rdma_get_local_addr(id), 0, &local);
-	ret = cm_result(
-		rdma_create_id(s->channel, &export->anchor, NULL, RDMA_PS_TCP));
-	if (ret) {
-		export->anchor = NULL;
-		return ret;
-	}
-	return cm_result(rdma_bind_addr(export->anchor, (void *)&local));
-}
+/* -- clients --------------------------------------------------------------- */
 
 static int export_shared(struct server *s, struct rdma_cm_id *id,
 			 struct export **export)
@@ -200,10 +107,10 @@ static int export_shared(struct server *s, struct rdma_cm_id *id,
 			return 0;
 		}
 	}
-	ret = export_new(s, id->verbs, &made);
+	ret = export_new(id->verbs, s->mem, s->conf->access, &made);
 	if (ret)
 		return ret;
-	ret = export_anchor(s, id, made);
+	ret = export_anchor(made, s->channel, id);
 	if (ret) {
 		export_free(made);
 		return ret;
@@ -213,8 +120,6 @@ static int export_shared(struct server *s, struct rdma_cm_id *id,
 	*export = made;
 	return 0;
 }
-
-/* -- clients --------------------------------------------------------------- */
 
 static void client_free(struct server *s, struct client *client)
 {
@@ -235,7 +140,8 @@ static int client_open(struct server *s, struct client *client,
 	if (!client->cq)
 		return cm_result(-1);
 	if (s->conf->isolate)
-		ret = export_new(s, id->verbs, &client->export);
+		ret = export_new(id->verbs, s->mem, s->conf->access,
+				 &client->export);
 	else
 		ret = export_shared(s, id, &client->export);
 	return ret;
@@ -410,7 +316,7 @@ static void refuse_log(struct server *s, struct rdma_cm_id *id,
 		     peer, s->mem->bytes,
 		     ibv_get_device_name(id->verbs->device));
 	else
-		info(s, "refused %s: no resources for it: %s%s", peer,
+		info(s, "refused %s: cannot set it up: %s%s", peer,
 		     strerror(err), cm_memlock_hint(err, hint));
 }
 
@@ -730,7 +636,7 @@ static bool probe_ended(struct server *s, const struct ibv_wc *wc)
 	struct conn *conn = (struct conn *)(uintptr_t)wc->wr_id;
 	bool last = conn->client->nr_here == 1;
 
-	if (!conn->probing)
+	if (!conn->probing || wc->qp_num != conn->id->qp->qp_num)
 		return true; /* of a QP that was destroyed since */
 	conn->probing = false;
 	if (wc->status == IBV_WC_SUCCESS)
@@ -905,67 +811,6 @@ static int listen_on_any(struct server *s)
 	return ret ? say_unbound(s, (struct sockaddr *)&six, ret) : 0;
 }
 
-/*
- * Will a device take this memory at all? Better said now than to each client.
- * One page tells, since what can fail for the whole is its size, asked for
- * apart, and the limit on locked memory.
- */
-static int try_device(struct server *s, struct ibv_device *device)
-{
-	struct ibv_context *verbs = ibv_open_device(device);
-	struct region_mem page = *s->mem;
-	struct ibv_device_attr attr;
-	struct export export = { 0 };
-	int ret;
-
-	if (!verbs)
-		return cm_result(-1);
-	ret = cm_result(ibv_query_device(verbs, &attr));
-	if (!ret && s->mem->bytes > attr.max_mr_size)
-		ret = -EFBIG;
-	if (!ret) {
-		page.bytes = 1;
-		ret = export_open(s, &page, verbs, &export);
-		export_close(&export);
-	}
-	ibv_close_device(verbs);
-	return ret;
-}
-
-static int say_not_exportable(struct server *s, int err)
-{
-	char hint[CM_HINT_TEXT];
-
-	if (err == -EFBIG)
-		say(s,
-		    "no RDMA device registers %" PRIu64 " bytes at once: "
-		    "lower size",
-		    s->mem->bytes);
-	else if (s->conf->region_mem == REGION_FILE)
-		say(s,
-		    "no RDMA device registers memory of region_mem=%s: %s%s; "
-		    "kernels pin files of tmpfs and hugetlbfs only",
-		    s->conf->region_path, strerror(-err),
-		    cm_memlock_hint(err, hint));
-	else
-		say(s, "no RDMA device registers the region: %s%s",
-		    strerror(-err), cm_memlock_hint(err, hint));
-	return err;
-}
-
-static int try_devices(struct server *s)
-{
-	struct ibv_device **devices = ibv_get_device_list(NULL);
-	int ret = -ENODEV;
-	int i;
-
-	for (i = 0; ret && devices && devices[i]; i++)
-		ret = try_device(s, devices[i]);
-	if (devices)
-		ibv_free_device_list(devices);
-	return ret ? say_not_exportable(s, ret) : 0;
-}
-
 static int start_listening(struct server *s)
 {
 	const struct engine_conf *conf = s->conf;
@@ -1022,7 +867,7 @@ int serve(const struct engine_conf *conf, const struct engine_env *env,
 	ret = cm_channel_open(env, &s.channel);
 	if (ret)
 		return ret;
-	ret = try_devices(&s);
+	ret = export_try(conf, env, mem);
 	if (!ret)
 		ret = start_listening(&s);
 	if (!ret) {

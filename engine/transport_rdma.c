@@ -411,16 +411,30 @@ static void say_version(struct rdma *r, uint16_t version)
 	    r->peer, version, HANDSHAKE_VERSION);
 }
 
+static const char *refusal_text(uint16_t reason)
+{
+	switch (reason) {
+	case REFUSED_MAGIC:
+		return "takes this engine for something else (wrong magic): "
+		       "use the same release on both sides";
+	case REFUSED_FIELD:
+		return "finds a field of the handshake out of range: use the "
+		       "same release on both sides";
+	case REFUSED_ENDING:
+		return "is about to end, having served its clients=N: start "
+		       "the target again";
+	default:
+		return "refuses for a reason that this release does not know: "
+		       "use the same release on both sides";
+	}
+}
+
 static int say_refusal(struct rdma *r, const struct lane *lane,
 		       const struct refusal *refusal)
 {
+	uint32_t nr = lane_index(r, lane) + 1;
+
 	switch (refusal->reason) {
-	case REFUSED_MAGIC:
-		say(r,
-		    "%s takes this engine for something else (wrong magic): "
-		    "use the same release on both sides",
-		    r->peer);
-		break;
 	case REFUSED_VERSION:
 		say_version(r, refusal->version);
 		break;
@@ -428,7 +442,7 @@ static int say_refusal(struct rdma *r, const struct lane *lane,
 		say(r,
 		    "%s refuses QP %u of %u: its number is out of range or "
 		    "taken",
-		    r->peer, lane_index(r, lane) + 1, r->t.nr_qps);
+		    r->peer, nr, r->t.nr_qps);
 		break;
 	case REFUSED_SIZE:
 		say_too_small(r, refusal->value);
@@ -440,27 +454,11 @@ static int say_refusal(struct rdma *r, const struct lane *lane,
 		say(r,
 		    "%s has no resources for QP %u of %u (%s there): lower "
 		    "qps, or see what the target says",
-		    r->peer, lane_index(r, lane) + 1, r->t.nr_qps,
+		    r->peer, nr, r->t.nr_qps,
 		    strerror((int)(refusal->value & INT16_MAX)));
 		break;
-	case REFUSED_ENDING:
-		say(r,
-		    "the target at %s is about to end: it has served its "
-		    "clients=N; start it again",
-		    r->peer);
-		break;
-	case REFUSED_FIELD:
-		say(r,
-		    "%s finds a field of the handshake out of range: use "
-		    "the same release on both sides",
-		    r->peer);
-		break;
 	default:
-		say(r,
-		    "%s refuses for a reason that this release does not "
-		    "know (%u, version %u there, %u here)",
-		    r->peer, refusal->reason, refusal->version,
-		    HANDSHAKE_VERSION);
+		say(r, "%s %s", r->peer, refusal_text(refusal->reason));
 	}
 	return refusal_errno(refusal);
 }

@@ -583,15 +583,15 @@ static always_inline uint64_t store_sges(struct mem_wqe *wqe,
 					 const struct ibv_send_wr *wr)
 {
 	const struct ibv_sge *from = wr->sg_list;
-	const struct ibv_sge *end = from + wr->num_sge;
 	struct mem_sge *to = wqe->payload;
 	uint64_t length = 0;
+	int i;
 
-	for (; from < end; from++, to++) {
-		to->addr = from->addr;
-		to->length = from->length;
-		to->lkey = from->lkey;
-		length += from->length;
+	for (i = 0; i < wr->num_sge; i++) {
+		to[i].addr = from[i].addr;
+		to[i].length = from[i].length;
+		to[i].lkey = from[i].lkey;
+		length += from[i].length;
 	}
 	return length;
 }

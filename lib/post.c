@@ -23,7 +23,6 @@ static uint32_t post_taken(const struct lane *lane, uint32_t nr,
 static cold void post_uncount(struct lane *lane, const struct ibv_send_wr *wr,
 			      uint32_t nr)
 {
-	lane->stats.wrs -= nr;
 	for (; nr; nr--, wr++) {
 		lane->signalled -= !!(wr->send_flags & IBV_SEND_SIGNALED);
 		lane->extra_sges -= (uint32_t)wr->num_sge - 1;
@@ -32,10 +31,10 @@ static cold void post_uncount(struct lane *lane, const struct ibv_send_wr *wr,
 	}
 }
 
-/* A provider returns an errno, or -1 and sets errno. */
-static cold void post_came_short(struct flight *flight, struct lane *lane,
-				 uint32_t nr, const struct ibv_send_wr *bad,
-				 int rc)
+/* A provider returns an errno, or -1 and sets errno. The WRs that it took. */
+static cold uint32_t post_came_short(struct flight *flight, struct lane *lane,
+				     uint32_t nr, const struct ibv_send_wr *bad,
+				     int rc)
 {
 	uint32_t taken = post_taken(lane, nr, bad);
 
@@ -54,6 +53,7 @@ static cold void post_came_short(struct flight *flight, struct lane *lane,
 		 "%u of %u",
 		 lane->index, nr, taken, (uint32_t)(lane->posted - lane->tail),
 		 flight->slots);
+	return taken;
 }
 
 void post_chain(struct flight *flight, struct lane *lane)
@@ -61,6 +61,7 @@ void post_chain(struct flight *flight, struct lane *lane)
 	uint32_t nr = lane_chain(lane);
 	struct ibv_send_wr *last = &lane->wrs[nr - 1];
 	struct ibv_send_wr *bad = NULL;
+	uint32_t taken = nr, inflight;
 	int rc;
 
 	if (!(last->send_flags & IBV_SEND_SIGNALED)) {
@@ -73,12 +74,13 @@ void post_chain(struct flight *flight, struct lane *lane)
 	last->next = last + 1;
 	lane->stats.doorbells++;
 	if (unlikely(rc))
-		post_came_short(flight, lane, nr, bad, rc);
-	lane->stats.wrs += nr;
+		taken = post_came_short(flight, lane, nr, bad, rc);
+	inflight = (uint32_t)(lane->posted - lane->tail) + taken;
+	if (inflight > lane->stats.max_inflight)
+		lane->stats.max_inflight = inflight;
+	lane->stats.wrs += taken;
 	lane->posted = lane->head;
 	lane->next_wr = lane->wrs;
-	if (lane_inflight(lane) > lane->stats.max_inflight)
-		lane->stats.max_inflight = lane_inflight(lane);
 }
 
 static void count_cut(struct op *op, struct op_cut *cut)

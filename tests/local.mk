@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Each program here is one test of `make check`.
 
+TEST_EXTENSIONS = .sh
+SH_LOG_COMPILER = $(SHELL)
+AM_TESTS_ENVIRONMENT =
 EXTRA_DIST += tests/run.sh tests/e2e/lib.sh tests/e2e/native.sh
 
 if HAVE_CMOCKA
@@ -27,9 +30,24 @@ tests_unit_test_reap_CFLAGS = $(unit_cflags)
 tests_unit_test_reap_LDADD = $(unit_libs)
 endif
 
+include tests/unit/local.mk
+include tests/abi/local.mk
 include tests/property/local.mk
+include tests/fuzz/local.mk
 
 TESTS += $(check_PROGRAMS)
+
+# Each of them again under valgrind; prints TAP.
+VALGRIND = valgrind -q --error-exitcode=1 --leak-check=full \
+	--soname-synonyms=somalloc=NONE
+check-valgrind: $(check_PROGRAMS)
+	@status=0; for test in $(check_PROGRAMS); do \
+		case $$test in */property) cases=300 ;; *) cases= ;; esac; \
+		srcdir=$(srcdir) $(VALGRIND) ./$$test $$cases && \
+			echo "ok - valgrind $$test" || \
+			{ echo "not ok - valgrind $$test"; status=1; }; \
+	done; exit $$status
+.PHONY: check-valgrind
 
 # Benchmarks: built on demand, as `make tests/bench/bench_plan`.
 EXTRA_PROGRAMS = tests/bench/bench_plan

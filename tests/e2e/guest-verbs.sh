@@ -9,7 +9,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/matrix.sh"
 
-jobs=48
+jobs=999
 [ "${2-}" != quick ] || jobs=8
 
 # A target in the background; sets target to its pid.
@@ -32,7 +32,7 @@ stop_target() {
 doorbells() {
 	# shellcheck disable=SC2016 # for the shell that fio starts
 	timeout 60 "$FIO" --name=d --rw=write --bs=64 --size=256k --iodepth=64 \
-		--exec_postrun='cat /proc/$PPID/io >/tmp/io' "$@" \
+		--exec_postrun='tee /tmp/io </proc/$PPID/io' "$@" \
 		>/tmp/doorbells.log 2>&1 ||
 		{ cat /tmp/doorbells.log >&2 && return 1; }
 	sed -n 's/^syscw: //p' /tmp/io
@@ -93,6 +93,7 @@ ok 'over IPv6' run_fio --rw=randrw --bs=4k --size=1m --verify=crc32c
 export FIO_ARGS="--hostname=$(hostname)"
 ok 'by name' run_fio --rw=randrw --bs=4k --size=1m --verify=crc32c
 ok 'at most 300 doorbells for 4096 writes in batches of 16' doorbells_are_few
+grep '^#' "$tap_output"
 ok "more than 4000 with fio's rdma engine" doorbells_of_builtin
 grep '^#' "$tap_output"
 ok 'SIGTERM ends the target at once' stop_target

@@ -94,6 +94,7 @@ static void cursor_init(struct world *world, struct model_cursor *cursor)
 
 	*cursor = (struct model_cursor){
 		.dir = (enum wrb_dir)source_below(src, 2),
+		.next = { MODEL_NONE, MODEL_NONE },
 	};
 	for (int i = WRB_LOCAL; i <= WRB_REMOTE; i++)
 		cursor->region[i] =
@@ -118,14 +119,14 @@ static void shuffle(struct source *src, struct model_op **ops, uint32_t nr)
 	}
 }
 
-static uint32_t burst_make(struct world *world, struct model_op **ops)
+static uint32_t burst_fill(struct world *world, struct model_op **ops,
+			   uint32_t most)
 {
 	struct source *src = world->source;
-	uint32_t nr, most = source_one_in(src, 4) ? MAX_BURST : 6;
 	struct model_cursor cursor;
 	bool adjacent[2];
+	uint32_t nr;
 
-	most = source_range(src, 1, most);
 	cursor_init(world, &cursor);
 	for (nr = 0; nr < most; nr++) {
 		choose_adjacent(src, adjacent);
@@ -136,6 +137,62 @@ static uint32_t burst_make(struct world *world, struct model_op **ops)
 		if (!ops[nr])
 			break;
 	}
+	return nr;
+}
+
+/* Two operations that meet, but at the seam of two regions. */
+static uint32_t burst_seam(struct world *world, struct model_op **ops)
+{
+	const bool adjacent[2] = { true, true };
+	uint32_t length = source_range(world->source, 1, 100);
+	struct model_cursor cursor;
+	struct side *side;
+	enum wrb_side from;
+
+	cursor_init(world, &cursor);
+	from = cursor.dir == WRB_WRITE ? WRB_LOCAL : WRB_REMOTE;
+	side = &world->side[from];
+	cursor.next[from] = side->region_bytes - length;
+	ops[0] = model_op_new(world, &cursor, length, adjacent);
+	if (!ops[0] || cursor.region[from] + 1 == side->nr_regions)
+		return ops[0] ? 1 : 0;
+	cursor.region[from]++;
+	cursor.next[from] = 0;
+	ops[1] = model_op_new(world, &cursor, length, adjacent);
+	return ops[1] ? 2 : 1;
+}
+
+/* A READ, and a WRITE that starts where it ends remotely. */
+static uint32_t burst_turn(struct world *world, struct model_op **ops)
+{
+	const bool adjacent[2] = { true, true };
+	uint32_t length = source_range(world->source, 1, 100);
+	struct side *side = &world->side[WRB_REMOTE];
+	struct model_cursor cursor;
+
+	cursor_init(world, &cursor);
+	cursor.dir = WRB_READ;
+	cursor.next[WRB_REMOTE] = quarter(side) - length;
+	ops[0] = model_op_new(world, &cursor, length, adjacent);
+	if (!ops[0])
+		return 0;
+	cursor.dir = WRB_WRITE;
+	ops[1] = model_op_new(world, &cursor, length, adjacent);
+	return ops[1] ? 2 : 1;
+}
+
+static uint32_t burst_make(struct world *world, struct model_op **ops)
+{
+	struct source *src = world->source;
+	uint32_t nr;
+
+	if (source_one_in(src, 16))
+		return burst_seam(world, ops);
+	if (source_one_in(src, 16))
+		return burst_turn(world, ops);
+	nr = burst_fill(
+		world, ops,
+		source_range(src, 1, source_one_in(src, 4) ? MAX_BURST : 6));
 	if (source_one_in(src, 3))
 		shuffle(src, ops, nr);
 	return nr;
@@ -278,15 +335,18 @@ static int step_submit(struct world *world)
 
 /* -- poll ------------------------------------------------------------------ */
 
+/* All bytes of what wrb_poll() did not return are the one before them. */
 static void check_untouched(struct world *world, const struct wrb_done *done,
 			    uint32_t nr)
 {
 	const uint8_t *bytes = (const uint8_t *)done;
+	size_t nr_bytes = nr * sizeof(*done);
 
-	for (size_t i = 0; i < nr * sizeof(*done); i++)
-		if (bytes[i] != UNTOUCHED)
-			world_fail(world, "wrb_poll() writes more entries than "
-					  "it returns");
+	if (!nr)
+		return;
+	if (bytes[0] != UNTOUCHED || memcmp(bytes, bytes + 1, nr_bytes - 1))
+		world_fail(world, "wrb_poll() writes more entries than it "
+				  "returns");
 }
 
 static int step_poll(struct world *world)
@@ -384,7 +444,7 @@ static void lanes_give_up(struct world *world)
 static void rescue(struct world *world, uint32_t nr)
 {
 	if (!may_hang(world))
-		world_fail(world, "nothing moves: %u staged, %u in flight",
+		world_fail(world, "I8: nothing moves: %u staged, %u in flight",
 			   wrb_staged(world->queue),
 			   wrb_inflight(world->queue));
 	else if (nr == 0)
@@ -392,7 +452,7 @@ static void rescue(struct world *world, uint32_t nr)
 	else if (nr == 1)
 		lanes_give_up(world);
 	else
-		world_fail(world, "nothing helps: %u staged, %u in flight",
+		world_fail(world, "I8: nothing helps: %u staged, %u in flight",
 			   wrb_staged(world->queue),
 			   wrb_inflight(world->queue));
 }
@@ -404,6 +464,12 @@ static void reconnect(struct world *world, uint32_t *nr)
 		step_abort(world);
 	else
 		step_replace(world);
+}
+
+/* No lane is ready: now, or when nothing else is left to wait for. */
+static bool wants_lane(struct world *world)
+{
+	return source_one_in(world->source, 8) || !wrb_inflight(world->queue);
 }
 
 static uint64_t progress_of(const struct world *world)
@@ -426,8 +492,7 @@ static void finish(struct world *world)
 	while (!is_over(world) && !world_failed(world)) {
 		uint64_t before = progress_of(world);
 
-		if (step_submit(world) == -ENOTCONN &&
-		    source_one_in(world->source, 8))
+		if (step_submit(world) == -ENOTCONN && wants_lane(world))
 			reconnect(world, &nr_reconnects);
 		step_poll(world);
 		check_now(world);

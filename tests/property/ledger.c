@@ -366,6 +366,8 @@ static void see_cqe(struct world *world, const struct ibv_wc *wc)
 		world_fail(world, "a CQE of a WR that is not in flight");
 		return;
 	}
+	if (wc->status != IBV_WC_SUCCESS)
+		model_wr(world, lane_wr(lane, end), MODEL_FAIL);
 	while (lane->tail != end + 1)
 		lane_retire(world, lane);
 }

@@ -18,29 +18,40 @@ static enum wrb_side to_side(enum wrb_dir dir)
 
 /* -- new operations -------------------------------------------------------- */
 
-/* An offset in the second half of a region that nobody had; 0: it is full. */
+/* An offset in a region's middle that nobody had; 0: it is full. */
 static uint32_t give_place(struct world *world, struct side *side,
 			   uint32_t region, uint32_t length, bool adjacent)
 {
 	uint32_t gap = adjacent ? 0 : source_range(world->source, 1, 16);
-	uint32_t half = side->region_bytes / 2;
 	uint32_t start = side->given[region] + gap;
 
-	if (start + length > half)
+	if (start + length > 2 * quarter(side))
 		return 0;
 	side->given[region] = start + length;
-	return half + start;
+	return quarter(side) + start;
 }
 
-/* An offset in the first half of a region. */
+static bool is_source(const struct side *side, uint32_t offset, uint32_t length)
+{
+	uint32_t end = offset + length;
+
+	return end <= quarter(side) ||
+	       (offset >= 3 * quarter(side) && end <= side->region_bytes);
+}
+
+/* An offset in the first or the last quarter of a region. */
 static uint32_t find_source(struct world *world, const struct side *side,
 			    uint32_t next, uint32_t length, bool adjacent)
 {
-	uint32_t half = side->region_bytes / 2;
+	uint32_t start =
+		source_one_in(world->source, 2) ? 3 * quarter(side) : 0;
 
-	if (adjacent && next && next + length <= half)
+	if (adjacent && next != MODEL_NONE && is_source(side, next, length))
 		return next;
-	return source_below(world->source, half - length + 1);
+	/* So that operations with the same address are not too rare. */
+	if (source_one_in(world->source, 6))
+		return start;
+	return start + source_below(world->source, quarter(side) - length + 1);
 }
 
 struct model_op *model_op_new(struct world *world, struct model_cursor *cursor,
@@ -121,12 +132,15 @@ static void op_event(struct world *world, struct model_op *op, uint32_t offset,
 
 	switch (event) {
 	case MODEL_POST:
-		if (op->done)
+		if (op->done || op->failed)
 			world_fail(world,
-				   "I7: operation %td: posted after "
-				   "it was handed back",
+				   "I7: operation %td: posted after it has "
+				   "failed or was handed back",
 				   op - world->ops);
 		sent_set(world, to, op, offset, length);
+		break;
+	case MODEL_FAIL:
+		op->failed = true;
 		break;
 	case MODEL_REFUSE:
 		sent_clear(to, op, offset, length);
@@ -273,36 +287,45 @@ void model_op_done(struct world *world, const struct wrb_done *done)
 			   done->lane);
 }
 
-/* What a byte must be, or could have become meanwhile. */
-static bool byte_is_right(struct world *world, struct side *side, uint32_t i)
+/*
+ * Puts in `expect` what an operation's bytes must be. Of one that has failed
+ * each byte may have moved or not.
+ */
+static void expect_op(struct world *world, const struct model_op *op,
+		      uint8_t *expect)
 {
-	const struct model_op *op = &world->ops[side->owner[i] - 1];
-	uint8_t moved, byte = side->bytes[i];
+	bool told = op->done && !op->error && data_is_told(world);
 
-	if (!side->owner[i])
-		return i % side->region_bytes < side->region_bytes / 2
-			       ? byte < 0x80
-			       : byte >= 0x80;
-	moved = op->from[side->bytes + i - op->to];
-	if (!op->error && op->done && data_is_told(world))
-		return byte == moved;
-	return byte == moved || byte >= 0x80;
+	if (told) {
+		memcpy(expect, op->from, op->op.length);
+		return;
+	}
+	for (uint32_t i = 0; i < op->op.length; i++)
+		if (op->to[i] == op->from[i])
+			expect[i] = op->from[i];
+}
+
+static void check_side(struct world *world, enum wrb_side which)
+{
+	struct side *side = side_of(world, which);
+	uint8_t expect[SIDE_BYTES];
+
+	memcpy(expect, world_image(side), SIDE_BYTES);
+	for (uint32_t i = 0; i < world->nr_added; i++) {
+		const struct model_op *op = world->added[i];
+
+		if (to_side(op->op.dir) == which)
+			expect_op(world, op, expect + (op->to - side->bytes));
+	}
+	if (memcmp(side->bytes, expect, SIDE_BYTES))
+		world_fail(world, "I1: %s memory is not what it should be",
+			   which ? "remote" : "local");
 }
 
 void model_check_memory(struct world *world)
 {
-	for (int which = WRB_LOCAL; which <= WRB_REMOTE; which++) {
-		struct side *side = side_of(world, which);
-
-		for (uint32_t i = 0; i < SIDE_BYTES; i++) {
-			if (byte_is_right(world, side, i))
-				continue;
-			world_fail(world, "I1: %s byte %u is 0x%x",
-				   which ? "remote" : "local", i,
-				   side->bytes[i]);
-			return;
-		}
-	}
+	check_side(world, WRB_LOCAL);
+	check_side(world, WRB_REMOTE);
 }
 
 uint32_t model_nr_unsent(const struct world *world)

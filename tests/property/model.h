@@ -11,19 +11,22 @@
 enum model_event {
 	MODEL_POST,   /* the WR is about to be posted */
 	MODEL_REFUSE, /* it was not taken after all */
+	MODEL_FAIL,   /* its CQE told a failure */
 	MODEL_OVER,   /* it cannot move a byte any more */
 };
 
-/*
- * Makes an operation over memory that no other writes to: `adjacent` to the
- * one before it on either side, if the cursors say so and there is room.
- * NULL: there is no more memory, or no more operations.
- */
 struct model_cursor {
 	enum wrb_dir dir;
 	uint32_t region[2]; /* by side */
-	uint32_t next[2];   /* offset in its region; 0: none yet */
+	uint32_t next[2];   /* sources: offset in its region, or MODEL_NONE */
 };
+#define MODEL_NONE UINT32_MAX
+
+/*
+ * Makes an operation that writes to memory to which no other does; `adjacent`:
+ * on that side of the wire it follows what the cursor came from, if there is
+ * room. NULL: there is no more memory, or no more operations.
+ */
 struct model_op *model_op_new(struct world *world, struct model_cursor *cursor,
 			      uint32_t length, const bool adjacent[2]);
 

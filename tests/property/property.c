@@ -7,7 +7,9 @@
 
 #include "case.h"
 
+#ifndef NR_CASES
 #define NR_CASES 100000
+#endif
 
 static uint64_t seed_of_now(void)
 {

@@ -9,7 +9,10 @@ void source_from_seed(struct source *source, uint64_t seed)
 
 void source_from_bytes(struct source *source, const uint8_t *bytes, size_t nr)
 {
-	*source = (struct source){ .bytes = bytes, .nr_bytes = nr };
+	static const uint8_t none;
+
+	*source =
+		(struct source){ .bytes = nr ? bytes : &none, .nr_bytes = nr };
 }
 
 /* splitmix64 */

@@ -121,24 +121,33 @@ static void side_register(struct world *world, struct side *side,
 	     "memory region");
 }
 
-static void side_fill(struct side *side)
+static void image_fill(uint8_t *image, const struct side *side)
 {
 	for (uint32_t i = 0; i < SIDE_BYTES; i++) {
-		bool second = i % side->region_bytes >= side->region_bytes / 2;
+		uint32_t part = i % side->region_bytes / quarter(side);
 
-		side->bytes[i] = source_byte(i) | (second ? 0x80 : 0);
+		image[i] = source_byte(i) | (part == 1 || part == 2 ? 0x80 : 0);
 	}
+}
+
+const uint8_t *world_image(const struct side *side)
+{
+	static uint8_t images[MAX_REGIONS + 1][SIDE_BYTES];
+	static bool filled[MAX_REGIONS + 1];
+
+	if (!filled[side->nr_regions])
+		image_fill(images[side->nr_regions], side);
+	filled[side->nr_regions] = true;
+	return images[side->nr_regions];
 }
 
 static void side_open(struct world *world, struct side *side)
 {
 	uint32_t nr = source_range(world->source, 1, MAX_REGIONS);
 
-	if (side->nr_regions != nr) {
-		side->nr_regions = nr;
-		side->region_bytes = SIDE_BYTES / nr;
-	}
-	side_fill(side);
+	side->nr_regions = nr;
+	side->region_bytes = SIDE_BYTES / nr;
+	memcpy(side->bytes, world_image(side), SIDE_BYTES);
 	memset(side->owner, 0, sizeof(side->owner));
 	memset(side->sent, 0, sizeof(side->sent));
 	memset(side->given, 0, sizeof(side->given));

@@ -24,11 +24,11 @@
 #define MAX_SGES    8
 #define MAX_WRS	    (MAX_LANES * MAX_SLOTS)
 #define RING	    128 /* over MAX_SLOTS and a drain marker */
-#define SIDE_BYTES  (12 * 1024)
+#define SIDE_BYTES  (24 * 1024)
 
 /*
- * One side's memory, cut in equal regions. The first half of a region is where
- * operations take bytes from, the second half where they put them: there every
+ * One side's memory, cut in equal regions. From the first and the last quarter
+ * of a region operations take bytes, in the middle they put them: there every
  * byte belongs to one operation at most. Sources hold 0..127, destinations
  * start with 128..255, so a byte that was moved differs from one that was not.
  */
@@ -38,7 +38,7 @@ struct side {
 	uint8_t sent[SIDE_BYTES];   /* a WR that moves the byte was posted */
 	uint32_t nr_regions;
 	uint32_t region_bytes;
-	uint32_t given[MAX_REGIONS]; /* bytes of the second half */
+	uint32_t given[MAX_REGIONS]; /* bytes of the middle */
 	int ids[MAX_REGIONS];
 	struct memdev_mr keys[MAX_REGIONS][MAX_LANES];
 };
@@ -50,9 +50,15 @@ struct model_op {
 	uint32_t sent_bytes;
 	uint32_t nr_wrs; /* posted, and not seen to be over */
 	bool added;
+	bool failed; /* a CQE said so */
 	bool done;
 	int error;
 };
+
+static inline uint32_t quarter(const struct side *side)
+{
+	return side->region_bytes / 4;
+}
 
 struct ledger_wr {
 	uint64_t wr_id;
@@ -139,7 +145,10 @@ static inline bool world_may_fail(const struct world *world)
 void world_open(struct world *world, struct source *source);
 void world_close(struct world *world);
 
-/* Gives a lane another QP; with `keys` also other keys of all regions. */
+/* What a side's memory holds at the start of a case. */
+const uint8_t *world_image(const struct side *side);
+
+/* Gives a lane a QP, takes it away, gives all regions other keys on a lane. */
 struct ibv_qp *world_qp_new(struct world *world, uint32_t lane);
 void world_qp_destroy(struct world *world, uint32_t lane);
 void world_rekey(struct world *world, uint32_t lane);
