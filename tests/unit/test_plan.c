@@ -114,8 +114,6 @@ static struct plan walk_from(struct planner *p, uint32_t first)
 	struct plan_wr wr;
 
 	p->nr_wrs = 0;
-	while (!p->rules.merge && plan_next_plain(&plan, &wr))
-		record(p, &wr);
 	while (plan_next(&plan, &wr))
 		record(p, &wr);
 	plan_end(&plan);
