@@ -743,28 +743,30 @@ static void dry_add(struct dry_run *run, const struct plan_wr *wr)
 	};
 }
 
-/* Marks, lane by lane, which WRs end a chain and which are signalled. */
-static void dry_signal(const struct dry_run *run, uint32_t nr, uint32_t lane)
+/*
+ * Marks which WRs of a lane end a chain and which are signalled. The plan has
+ * nr_planned for it, maybe not all among the nr that were collected.
+ */
+static void dry_signal(const struct dry_run *run, uint32_t nr, uint32_t lane,
+		       uint32_t nr_planned)
 {
 	const struct flight *flight = run->flight;
-	uint32_t until = flight->lanes[lane].until_signal, chain = 0;
-	struct wrb_plan_wr *last = NULL;
+	uint32_t until = flight->lanes[lane].until_signal, chain = 0, seen = 0;
 
 	for (uint32_t i = 0; i < nr; i++) {
 		struct wrb_plan_wr *wr = &run->wrs[i];
 
 		if (wr->lane != lane)
 			continue;
-		last = wr;
-		wr->chain_end = ++chain == flight->max_chain;
+		seen++;
+		wr->chain_end =
+			++chain == flight->max_chain || seen == nr_planned;
 		wr->signalled = !--until || wr->chain_end;
 		if (wr->signalled)
 			until = flight->signal_interval;
 		if (wr->chain_end)
 			chain = 0;
 	}
-	if (last && run->nr <= run->max)
-		last->chain_end = last->signalled = 1;
 }
 
 wrb_export int wrb_explain(struct wrb_queue *queue, struct wrb_plan_wr *wrs,
@@ -788,6 +790,7 @@ wrb_export int wrb_explain(struct wrb_queue *queue, struct wrb_plan_wr *wrs,
 	while (plan_next(&plan, &wr))
 		dry_add(&run, &wr);
 	for (uint32_t i = 0; i < flight->nr_lanes; i++)
-		dry_signal(&run, run.nr < max ? run.nr : max, i);
+		dry_signal(&run, run.nr < max ? run.nr : max, i,
+			   flight->room[i].slots - queue->dry_room[i].slots);
 	return (int)run.nr;
 }
