@@ -540,8 +540,11 @@ static always_inline bool plan_row_piece(struct plan *plan, struct plan_wr *wr)
 	return true;
 }
 
+/* Why there is no lane for next_op. */
 static inline enum plan_stop plan_why(const struct plan *plan)
 {
+	if (!op_is_read(&plan->ops[plan->next_op]))
+		return PLAN_NO_SLOT;
 	for (uint32_t i = 0; i < plan->rules->nr_lanes; i++)
 		if (plan->lanes[i].slots && !plan->lanes[i].reads)
 			return PLAN_NO_READ;

@@ -47,7 +47,7 @@ void *__libc_realloc(void *memory, size_t bytes);
 void *__libc_memalign(size_t align, size_t bytes);
 void __libc_free(void *memory);
 
-/* Under valgrind it does not: that has an allocator of its own. */
+/* Valgrind puts its own allocator in front of this one. */
 bool no_alloc_works(void)
 {
 	uint64_t before = nr_bytes;
