@@ -131,7 +131,9 @@ mutate "submit allocates" queue.c I9 \
 mutate "an unknown errno is put in words by strerror()" post.c I9 \
 	's/errno = rc;/errno = strerror(rc) ? rc : 0;/;1i #include <string.h>'
 mutate "explain forgets the end of chains" queue.c explained \
-	's/last->chain_end = last->signalled = 1/last->signalled = 1/'
+	's/seen == nr_planned/0/'
+mutate "explain ends chains where its array ends" queue.c differs \
+	's/seen == nr_planned/i + 1 == nr/'
 mutate "a dead lane counts its marker" drain.c 'WRs in' \
 	's/lane->marker = false/lane->marker = true/'
 mutate "WRs that were not taken are counted" post.c stats \
