@@ -32,7 +32,7 @@ static enum conf_access access_needed(struct thread_data *td)
 	bool verifies = td->o.verify != VERIFY_NONE && td->o.do_verify;
 	int need = 0;
 
-	if (td_write(td))
+	if (td_write(td) && !td->o.verify_only)
 		need |= ACCESS_WRITE;
 	if (td_read(td) || verifies)
 		need |= ACCESS_READ;

@@ -39,7 +39,7 @@ TESTS += $(check_PROGRAMS)
 
 # Each of them again under valgrind; prints TAP.
 VALGRIND = valgrind -q --error-exitcode=1 --leak-check=full \
-	--soname-synonyms=somalloc=NONE
+	--errors-for-leak-kinds=definite --show-leak-kinds=definite
 check-valgrind: $(check_PROGRAMS)
 	@status=0; for test in $(check_PROGRAMS); do \
 		case $$test in */property) cases=300 ;; *) cases= ;; esac; \
