@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What people read.
+# What people read, installed as it lies here, so that links hold.
 
 dist_doc_DATA = \
 	CHANGELOG.md \
 	CONTRIBUTING.md \
-	README.md \
+	README.md
+docsubdir = $(docdir)/doc
+dist_docsub_DATA = \
 	doc/design.md \
 	doc/migrating.md \
 	doc/security.md \
