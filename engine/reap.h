@@ -20,7 +20,7 @@ struct reaper {
 	bool gave_up;  /* the queue was aborted: its operations are ending */
 	bool said;     /* the user knows why */
 	bool qps_gone; /* nothing can arrive any more */
-	uint32_t idle_polls;
+	uint32_t polls;
 	uint64_t idle_since_ms; /* 0: not idle */
 	uint64_t looked_ms;
 };

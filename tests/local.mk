@@ -56,4 +56,6 @@ tests_bench_bench_plan_SOURCES = tests/bench/bench.h tests/bench/bench_plan.c \
 	tests/bench/side_wrb.c tests/bench/walk_dev.c
 tests_bench_bench_plan_CFLAGS = $(AM_CFLAGS) $(IBVERBS_CFLAGS)
 tests_bench_bench_plan_LDADD = lib/libwrb-core.la
+
+include tests/e2e/local.mk
 CLEANFILES += $(EXTRA_PROGRAMS)
