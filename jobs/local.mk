@@ -7,7 +7,9 @@ EXTRA_DIST += \
 	jobs/large-chunked.fio \
 	jobs/no-timestamps.fio \
 	jobs/numjobs.fio \
+	jobs/quickstart-guest.sh \
 	jobs/quickstart.fio \
+	jobs/quickstart.sh \
 	jobs/randrw-mixed.fio \
 	jobs/read-batched.fio \
 	jobs/run.sh \

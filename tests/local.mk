@@ -4,7 +4,7 @@
 TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = $(SHELL)
 AM_TESTS_ENVIRONMENT =
-EXTRA_DIST += tests/run.sh tests/e2e/lib.sh tests/e2e/native.sh
+EXTRA_DIST += tests/run.sh tests/lint.sh tests/e2e .ci .shellcheckrc
 
 if HAVE_CMOCKA
 unit_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(IBVERBS_CFLAGS)
