@@ -38,6 +38,14 @@ link() { # up|down
 	ip link set eth0 "$1"
 }
 
+# What soft-RoCE cannot send puts even its QP for connections into the error
+# state, for as long as the device lives: a kernel's defect.
+renew_device() {
+	rdma link del rxe0
+	rdma link add rxe0 type rxe netdev eth0
+	wait_for 10 grep -q ACTIVE /sys/class/infiniband/rxe0/ports/1/state
+}
+
 network() { # NETEM-ARG...
 	tc qdisc replace dev eth0 root netem "$@"
 }
@@ -125,7 +133,7 @@ survives() { # SECONDS CMD...: the network's state
 	shift
 	retries_before=$(retries)
 	"$@"
-	verified --io_timeout=20s
+	verified --io_timeout=20s --connect_timeout=30s
 	within $((limit * 10)) "$initiator"
 	survived=$?
 	network_fine
@@ -136,7 +144,7 @@ survives() { # SECONDS CMD...: the network's state
 	echo "status $exit_status; retries: $retries_before, then $(retries)"
 	[ "$survived" = 0 ] || return 1
 	[ "$exit_status" = 0 ] && has /tmp/initiator.log 'err= 0' && return
-	has /tmp/initiator.log '^rdma_batch: v: .*(does not answer|has completed for|no connection to|does not say why)'
+	has /tmp/initiator.log "^rdma_batch: v: .*(does not answer|has completed for)"
 }
 
 retries() {
@@ -206,6 +214,7 @@ silence() {
 link_down() {
 	ok 'the link goes down, twelve processes of all kinds' lost 0 link down
 	link up
+	renew_device
 	ok 'the target serves again' reachable
 }
 
@@ -219,8 +228,9 @@ frozen() {
 
 unplugged() {
 	ok 'the cable is pulled, twelve threads of all kinds' lost 1 \
-		ask_host 'unplug 1'
-	ask_host 'plug 1'
+		ask_host 'unplug 2'
+	ask_host 'plug 2'
+	renew_device
 	ok 'the target serves again' reachable
 }
 
