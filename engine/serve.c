@@ -921,6 +921,7 @@ int serve(const struct engine_conf *conf, const struct engine_env *env,
 		ret = start_listening(&s);
 	if (!ret) {
 		say_listening(&s);
+		stats->served = true;
 		ret = serve_clients(&s);
 	}
 	stop(&s);
