@@ -126,7 +126,7 @@ rogue_targets() {
 		ok "a target: $name" said "$name" "$regex"
 	done <<-END
 		wrong-magic is no target of this engine
-		future-version speaks version 99 of the handshake, this engine version 1
+		future-version speaks version 99 of the handshake, this engine version 2
 		says-no-word is no target of this engine
 		half-a-word is no target of this engine
 		empty-region is no target of this engine
