@@ -473,9 +473,12 @@ int options_file_bytes(const struct thread_data *td,
 
 void options_advise(const struct thread_data *td, const struct engine_env *env)
 {
+	const struct option_texts *texts = td->eo;
 	const struct thread_options *o = &td->o;
 	unsigned int batch = o->iodepth_batch;
 
+	if (texts->token_file)
+		token_advise(texts->token_file, env);
 	if (batch < 2 || o->iodepth_batch_complete_max >= batch ||
 	    o->iodepth_low + batch <= o->iodepth)
 		return;

@@ -78,11 +78,6 @@ static int read_open_file(const char *path, const struct engine_env *env,
 		env->error(env->arg, "token_file=%s is no regular file", path);
 		return -EINVAL;
 	}
-	if (stat.st_mode & S_IROTH)
-		env->info(env->arg,
-			  "token_file=%s may be read by everyone on this "
-			  "host: chmod 600 it",
-			  path);
 	ret = read_all(fd, bytes, sizeof(bytes));
 	if (ret < 0)
 		return say_file(env, path, "read it", ret);
@@ -103,6 +98,17 @@ int token_read(const char *path, const struct engine_env *env,
 	ret = read_open_file(path, env, fd, token);
 	close(fd);
 	return ret;
+}
+
+void token_advise(const char *path, const struct engine_env *env)
+{
+	struct stat found;
+
+	if (!stat(path, &found) && found.st_mode & S_IROTH)
+		env->info(env->arg,
+			  "token_file=%s may be read by everyone on this "
+			  "host: chmod 600 it",
+			  path);
 }
 
 /* -- proofs ----------------------------------------------------------------- */

@@ -21,10 +21,13 @@
 
 /*
  * Reads a token from a file, without the newline at its end. 0, or -errno
- * after one sentence. Says so if others may read it too.
+ * after one sentence.
  */
 int token_read(const char *path, const struct engine_env *env,
 	       struct conf_token *token);
+
+/* Says so if everyone may read the file. */
+void token_advise(const char *path, const struct engine_env *env);
 
 /* Of a connection, as allow_addr() gives them. */
 struct token_ends {

@@ -283,6 +283,7 @@ static int read_file(const void *bytes, size_t nr, unsigned int mode,
 	nr_errors = 0;
 	nr_infos = 0;
 	ret = token_read(path, &env, token);
+	token_advise(path, &env);
 	unlink(path);
 	assert_int_equal(nr_errors, !!ret);
 	return ret;
