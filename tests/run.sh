@@ -21,9 +21,9 @@ failed=0
 skipped=0
 began=$(date +%s)
 
-steps="deps gcc clang sanitizers valgrind mutations lint distcheck native
-native-sanitizers guest-verbs guest-faults guest-rogue guest-security
-guest-lost guest-6.1 guest-two guest-outside"
+steps="deps gcc clang sanitizers valgrind mutations lint distcheck budget native
+native-sanitizers guest-verbs guest-faults guest-rogue guest-security guest-lost
+guest-6.1 guest-two guest-outside"
 
 say() {
 	printf '%4ds  %s\n' $(($(date +%s) - began)) "$*"
@@ -72,6 +72,11 @@ step_valgrind() {
 
 step_mutations() {
 	sh tests/property/mutations.sh
+}
+
+step_budget() {
+	make -C build tests/bench/bench_plan &&
+		sh tests/bench/budget.sh "$top/build/tests/bench/bench_plan"
 }
 
 step_lint() {
