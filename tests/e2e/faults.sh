@@ -16,6 +16,7 @@ run_job() {
 
 # start_target ARG...: a target in the background; sets target to its pid.
 start_target() {
+	: >/tmp/target.log
 	# shellcheck disable=SC2086 # words on purpose
 	"$FIO" $engine_args --name=target --role=target --size=16m "$@" \
 		>/tmp/target.log 2>&1 &
