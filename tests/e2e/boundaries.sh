@@ -131,13 +131,13 @@ two_pow_32=$((1 << 32))
 edge=$((two_pow_32 - 4096))
 last=$((5 * (1 << 30) - 8192))
 crosses_4g() {
-	far $last 0x41 && far $edge 0x42 && holds 0 '\0' && holds 4096 '\0' &&
-		holds $edge B && holds $two_pow_32 B && holds $last A &&
+	far "$last" 0x41 && far "$edge" 0x42 && holds 0 '\0' && holds 4096 '\0' &&
+		holds "$edge" B && holds "$two_pow_32" B && holds "$last" A &&
 		[ "$(stat -c %s region)" = $((5 * (1 << 30))) ]
 }
 if truncate -s 5g region && [ "$(du -k region | cut -f 1)" -lt 1024 ]; then
 	ok 'offsets below, across and above 4 GiB' crosses_4g
-	ok 'chunks across 4 GiB' far $edge 0x43 --bs=8k --chunk_size=3000
+	ok 'chunks across 4 GiB' far "$edge" 0x43 --bs=8k --chunk_size=3000
 	ok 'all over 5 GiB, verified' job --rw=randwrite --bs=4k --size=5g \
 		--io_size=4m --verify=crc32c --iodepth=32 \
 		--iodepth_batch_submit=8 --iodepth_batch_complete_max=32 \

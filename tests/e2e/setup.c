@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -343,6 +344,7 @@ static int be_target(uint16_t port, int fd, bool isolate)
 	int before, ret;
 
 	signal(SIGTERM, on_signal);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	shim = map_shim(fd);
 	conf.role = ROLE_TARGET;

@@ -14,7 +14,7 @@
 struct shim {
 	uint32_t fail_at; /* the call of this number fails; 0: none */
 	uint32_t nr_calls;
-	int32_t nr_held;	/* ids, channels, PDs, CQs, QPs, MRs, devices */
+	int32_t nr_held;	/* ids, channels, PDs, CQs, QPs, MRs */
 	char failed[SHIM_NAME]; /* the function that was made to fail */
 	char always[SHIM_NAME]; /* every call of this one fails */
 };
