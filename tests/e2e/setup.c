@@ -109,9 +109,22 @@ fail(const char *fmt, ...)
 	exit(1);
 }
 
+/* librdmacm keeps a device open for as long as it likes. */
+static bool is_device(const char *path)
+{
+	char to[TEXT];
+	ssize_t length = readlink(path, to, sizeof(to) - 1);
+
+	if (length < 0)
+		return false;
+	to[length] = '\0';
+	return strstr(to, "uverbs") || strstr(to, "infinibandevent");
+}
+
 static int nr_descriptors(pid_t pid)
 {
-	char path[64];
+	char path[64], entry_path[TEXT];
+	struct dirent *entry;
 	int nr = 0;
 	DIR *dir;
 
@@ -119,8 +132,11 @@ static int nr_descriptors(pid_t pid)
 	dir = opendir(path);
 	if (!dir)
 		return -1;
-	while (readdir(dir))
-		nr++;
+	while ((entry = readdir(dir))) {
+		snprintf(entry_path, sizeof(entry_path), "%s/%s", path,
+			 entry->d_name);
+		nr += !is_device(entry_path);
+	}
 	closedir(dir);
 	return nr;
 }
