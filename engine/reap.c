@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Waits for completions, each wait with an end. */
 #include <errno.h>
+#include <sched.h>
 #include <time.h>
 
 #include "reap.h"
@@ -18,6 +19,14 @@ static uint64_t now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+bool reap_has_one_cpu(void)
+{
+	cpu_set_t cpus;
+
+	return !sched_getaffinity(0, sizeof(cpus), &cpus) &&
+	       CPU_COUNT(&cpus) == 1;
 }
 
 static uint32_t outstanding(const struct reaper *r)
@@ -115,6 +124,8 @@ static bool idle(struct reaper *r)
 		}
 		return rc == 1 ? true : look(r);
 	}
+	if (r->yields)
+		sched_yield();
 	if (r->polls % POLLS_PER_LOOK)
 		return true;
 	return look(r);
