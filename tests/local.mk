@@ -51,6 +51,8 @@ include tests/unit/local.mk
 include tests/abi/local.mk
 include tests/property/local.mk
 include tests/fuzz/local.mk
+include tests/sweep/local.mk
+include tests/endurance/local.mk
 
 TESTS += $(check_PROGRAMS)
 
@@ -59,7 +61,8 @@ VALGRIND = valgrind -q --error-exitcode=1 --leak-check=full \
 	--errors-for-leak-kinds=definite --show-leak-kinds=definite
 check-valgrind: $(check_PROGRAMS)
 	@status=0; for test in $(check_PROGRAMS); do \
-		case $$test in */property) cases=300 ;; *) cases= ;; esac; \
+		case $$test in */property) cases=300 ;; \
+		*/sweep) cases=2 ;; */endurance) cases=50000 ;; *) cases= ;; esac; \
 		srcdir=$(srcdir) $(VALGRIND) ./$$test $$cases && \
 			echo "ok - valgrind $$test" || \
 			{ echo "not ok - valgrind $$test"; status=1; }; \

@@ -16,4 +16,12 @@ tests_e2e_rogue_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/engine
 tests_e2e_rogue_CFLAGS = $(AM_CFLAGS) $(IBVERBS_CFLAGS) $(RDMACM_CFLAGS) \
 	$(CRYPTO_CFLAGS)
 tests_e2e_rogue_LDADD = $(RDMACM_LIBS) $(IBVERBS_LIBS) $(CRYPTO_LIBS)
+
+# The engine's connections without fio, for guest-setup.sh.
+EXTRA_PROGRAMS += tests/e2e/setup
+tests_e2e_setup_SOURCES = tests/e2e/setup.c tests/e2e/shim.c tests/e2e/shim.h
+tests_e2e_setup_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/engine
+tests_e2e_setup_CFLAGS = $(AM_CFLAGS) $(IBVERBS_CFLAGS) $(RDMACM_CFLAGS)
+tests_e2e_setup_LDADD = engine/libengine.la lib/libmemdev.la \
+	lib/libwrb-core.la $(RDMACM_LIBS) $(IBVERBS_LIBS) $(CRYPTO_LIBS)
 endif
