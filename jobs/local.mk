@@ -4,15 +4,20 @@
 EXTRA_DIST += \
 	jobs/compare-builtin-rdma.fio \
 	jobs/deps.sh \
+	jobs/hostinfo.sh \
 	jobs/large-chunked.fio \
 	jobs/no-timestamps.fio \
+	jobs/measure-lib.sh \
 	jobs/numjobs.fio \
+	jobs/plots.py \
 	jobs/quickstart.fio \
 	jobs/randrw-mixed.fio \
 	jobs/read-batched.fio \
+	jobs/report.py \
 	jobs/run.sh \
 	jobs/sequential-merge.fio \
 	jobs/stripe-lanes.fio \
+	jobs/sweep.sh \
 	jobs/target.fio \
 	jobs/verify.fio \
 	jobs/write-batched.fio \
