@@ -176,10 +176,9 @@ def plot(directory, rows, note):
                 "set style data histograms\n"
                 "set style histogram errorbars gap 2 linewidth 1\n"
                 "set style fill solid 0.85\nset boxwidth 0.9\n"
-                "set key outside bottom center horizontal maxrows 3\n"
-                "set bmargin 8\nset rmargin 3\nunset xlabel\n"
-                "set label 1 at screen 0.985, screen 0.965 right\n"
-                "set yrange [0:*]\nset format y '%.0s %c'\n"
+                "set key at screen 0.98, screen 0.2 horizontal maxrows 3\n"
+                "set bmargin 9\nset rmargin 3\nunset xlabel\n"
+                "set yrange [0:*]\nset format y '%.1s %c'\n"
                 "set ylabel 'messages per second'\n"
                 "set xtics scale 0\nset grid noxtics ytics\n"
                 f"plot {bars}\n")

@@ -197,24 +197,24 @@ start_server() {
 	server=$!
 }
 
-fio_client() { # ARG...
-	exec "$fio" --name=c --hostname="$target" --port="$run_port" \
+fio_client() { # --ioengine=... ARG...
+	exec "$fio" --name=c "$@" --hostname="$target" --port="$run_port" \
 		--bs="$size" --size=1m --iodepth="$depth" \
 		--iodepth_batch_submit="$batch" \
 		--iodepth_batch_complete_max="$depth" --time_based \
 		--runtime="$runtime" --ramp_time="$ramp" --thread=1 \
 		--scramble_buffers=0 --output-format=json \
-		--output="$work/json" "$@"
+		--output="$work/json"
 }
 
 batch_client() { # ARG...
-	fio_client --rw="$op" --ioengine="external:$engine" --qps="$nr_qps" \
+	fio_client --ioengine="external:$engine" --rw="$op" --qps="$nr_qps" \
 		--stats_file="$work/stats" "$@"
 }
 
 client() { # replaces its shell
 	case $tool in
-	fio-rdma) fio_client --rw=write --ioengine=rdma --verb="$op" ;;
+	fio-rdma) fio_client --ioengine=rdma --rw=write --verb="$op" ;;
 	plain) batch_client --signal_interval=1 --rd_atomic=1 ;;
 	busy) batch_client --poll=busy ;;
 	event) batch_client --poll=event ;;
@@ -239,16 +239,23 @@ sample() { # PID
 		/proc/uptime "/proc/$1/stat" "/proc/$1/io" 2>/dev/null
 }
 
+now() { # sets centiseconds; no process, since an emulated CPU is slow
+	read -r up _ </proc/uptime
+	centiseconds=${up%.*}${up#*.}
+}
+
 # Looks at the client twice while it is at work: after the ramp and a part of
 # the run, and shortly before its end.
 watch_client() { # PID
-	first='' second='' tenths=0
-	look=$((10 * ramp + (runtime > 4 ? 15 : 4 * runtime)))
-	while kill -0 "$1" 2>/dev/null && [ "$tenths" -lt $((10 * limit)) ]; do
-		[ $tenths != $look ] || first=$(sample "$1")
-		[ $tenths != $((10 * (ramp + runtime) - 2)) ] || second=$(sample "$1")
+	first='' second=''
+	now && start=$centiseconds
+	early=$((start + 100 * ramp + (runtime > 4 ? 150 : 40 * runtime)))
+	late=$((start + 100 * (ramp + runtime) - 10))
+	while kill -0 "$1" 2>/dev/null && [ "$centiseconds" -lt $((start + 100 * limit)) ]; do
+		now
+		[ -n "$first" ] || [ "$centiseconds" -lt $early ] || first=$(sample "$1")
+		[ -n "$second" ] || [ "$centiseconds" -lt $late ] || second=$(sample "$1")
 		sleep 0.1
-		tenths=$((tenths + 1))
 	done
 	kill -KILL "$1" 2>/dev/null
 	wait "$1"
@@ -310,7 +317,9 @@ csv_line() {
 why() {
 	text=$(cat "$work/client.log" "$work/server.log" 2>/dev/null |
 		grep -v '^[-* ]*$' | grep -iE 'fail|error|refuse|cannot|unable|not ' |
-		head -n 1 | tr ',"' '; ')
+		head -n 1)
+	[ -n "$text" ] || text=$(grep . "$work/client.log" | tail -n 1)
+	text=$(echo "$text" | tr ',"' '; ')
 	echo "${text:-no message} (status $status)"
 }
 
@@ -328,8 +337,9 @@ run() {
 		text="$(echo "$line" | cut -d , -f 8) messages/s"
 	else
 		failed=$((failed + 1))
-		text="FAILED: $(why)"
-		line="$op,$size,$batch,$nr_qps,$depth,$tool,$round,,,,,,,,$text"
+		reason=$(why)
+		text="FAILED: $reason"
+		line="$op,$size,$batch,$nr_qps,$depth,$tool,$round,,,,,,,,$reason"
 	fi
 	[ "$mode" = hand ] || { kill "$server" && wait "$server"; } 2>/dev/null
 	echo "$line" >>"$out/runs.csv"

@@ -3,6 +3,8 @@
 
 EXTRA_DIST += \
 	jobs/compare-builtin-rdma.fio \
+	jobs/compare.py \
+	jobs/compare.sh \
 	jobs/deps.sh \
 	jobs/hostinfo.sh \
 	jobs/large-chunked.fio \

@@ -289,7 +289,9 @@ def report(directory, rows, sweeps, config, host):
                 "completion; waiting for the batch to fill is before it. "
                 "Mixed directions add up, and of their latencies the worse is "
                 "shown. doorbells/op is the engine's count over the whole "
-                "job. Every figure is of one run; all of them are in "
+                "job; where it is above 1/batch, completions made room for "
+                "less than a batch and fio committed that, or a batch spread "
+                "over several QPs. Every figure is of one run; all of them are in "
                 "[results.csv](results.csv).\n")
     text.append(facts("Machine", host + versions(directory / "points")))
     text.append(facts("Options", config))

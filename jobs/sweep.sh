@@ -259,8 +259,9 @@ run_point() { # DIRECTION BYTES BATCH QPS DEPTH
 		text=$(result "$name")
 	else
 		failed=$((failed + 1))
-		text="FAILED: $(reason "$status")"
+		text=$(reason "$status")
 		echo "$text" >"$tmp.failed" && mv "$tmp.failed" "$points/$name.failed"
+		text="FAILED: $text"
 	fi
 	taken=$((taken + 1))
 	say "point $number of $total: $what: $text; $(time_left "$began" \

@@ -9,13 +9,15 @@
 #
 # Expected within 3 %: 1/batch with one QP, and with four QPs at stripe=batch;
 # min(1, 4/batch) with four QPs at stripe=round_robin, which spreads each batch
-# over all of them.
+# over all of them. Completions are taken a batch at a time: after any other
+# number fio would fill its queue with less than a batch, and commit that.
 #
-# usage: doorbells.sh GUEST-NUMBER [OPERATIONS]
+# usage: doorbells.sh GUEST-NUMBER [OPERATIONS]    (8192; four times as many for
+#	batches of 16 and 64)
 
 . "$(dirname "$0")/../e2e/lib.sh"
 
-ops=${2-16384}
+base=${2-8192}
 case ${ADDR-} in
 '') skip_all 'this is for a guest of vm.sh' ;;
 esac
@@ -28,7 +30,7 @@ writes() { # OPERATIONS ARG...
 	# shellcheck disable=SC2016 # for the shell that fio starts
 	timeout 120 "$FIO" --name=d --ioengine="external:$ENGINE" \
 		--hostname="$ADDR" --rw=write --bs=64 --size=$((nr * 64)) \
-		--iodepth=256 --iodepth_batch_complete_max=256 \
+		--iodepth=256 \
 		--exec_postrun='tee /tmp/io </proc/$PPID/io' "$@" \
 		>/tmp/doorbells.log 2>&1 ||
 		{ cat /tmp/doorbells.log >&2 && return 1; }
@@ -38,9 +40,13 @@ writes() { # OPERATIONS ARG...
 # What starting and ending write is the same for any number of I/Os, so two
 # lengths are compared.
 per_op_is() { # BATCH QPS STRIPE NUMERATOR
-	set -- "$@" --iodepth_batch_submit="$1" --qps="$2" --stripe="$3"
+	set -- "$@" --iodepth_batch_submit="$1" --qps="$2" --stripe="$3" \
+		--iodepth_batch_complete_min="$1" \
+		--iodepth_batch_complete_max="$1"
 	batch=$1 lanes=$2 stripe=$3 numerator=$4
 	shift 4
+	ops=$base
+	[ "$batch" -lt 16 ] || ops=$((4 * base))
 	short=$(writes $((ops / 4)) "$@") && long=$(writes "$ops" "$@") || return 1
 	echo "$short $long $((ops - ops / 4))" | awk -v batch="$batch" \
 		-v most="$numerator" -v lanes="$lanes" -v stripe="$stripe" '{
@@ -58,7 +64,7 @@ check() { # BATCH QPS STRIPE NUMERATOR
 }
 
 "$FIO" --name=target --ioengine="external:$ENGINE" --role=target \
-	--size=4m >/tmp/target.log 2>&1 &
+	--size=8m >/tmp/target.log 2>&1 &
 target=$!
 wait_for 20 grep -q listening /tmp/target.log ||
 	{ cat /tmp/target.log && exit 1; }
