@@ -32,7 +32,7 @@ static enum conf_access access_needed(struct thread_data *td)
 	bool verifies = td->o.verify != VERIFY_NONE && td->o.do_verify;
 	int need = 0;
 
-	if (td_write(td))
+	if (td_write(td) && !td->o.verify_only)
 		need |= ACCESS_WRITE;
 	if (td_read(td) || verifies)
 		need |= ACCESS_READ;
@@ -75,6 +75,7 @@ static int initiator_init(struct job *job)
 		options_advise(job->td, &job->env);
 	in->reaper.env = &job->env;
 	in->reaper.conf = &job->conf;
+	in->reaper.yields = reap_has_one_cpu();
 	in->added = calloc(depth, sizeof(struct io_u *));
 	in->done = calloc(depth, sizeof(struct wrb_done));
 	if (!in->added || !in->done) {
@@ -83,6 +84,14 @@ static int initiator_init(struct job *job)
 		return ENOMEM;
 	}
 	return open_transport(in);
+}
+
+/* A batch goes out in one doorbell, however large the user makes it. */
+static uint32_t longest_chain(const struct thread_data *td)
+{
+	const uint32_t usual = 128;
+
+	return td->o.iodepth_batch > usual ? td->o.iodepth_batch : usual;
 }
 
 static int make_queue(struct initiator *in)
@@ -101,6 +110,7 @@ static int make_queue(struct initiator *in)
 	attr.max_chunks = conf->max_chunks;
 	attr.max_sge = t->max_sge;
 	attr.signal_interval = conf->signal_interval;
+	attr.max_chain = longest_chain(in->job.td);
 	attr.read_depth = conf->read_depth ? conf->read_depth : t->rd_atomic;
 	attr.flags =
 		(conf->merge ? WRB_MERGE : 0) | (conf->sort ? WRB_SORT : 0);

@@ -34,6 +34,11 @@ void io_map_describe(const struct io_u *io_u, const struct io_failure *failure,
 			 strerror(failure->lane->post_errno));
 	else if (status == IBV_WC_SUCCESS)
 		snprintf(text, bytes, "given up");
+	else if (status == IBV_WC_WR_FLUSH_ERR)
+		snprintf(text, bytes,
+			 "flushed (status %d): the QP has failed and the "
+			 "device does not say why",
+			 status);
 	else
 		snprintf(text, bytes, "%s (status %d, vendor error 0x%x)",
 			 ibv_wc_status_str(status), status, done->vendor_err);
@@ -61,6 +66,9 @@ const char *io_map_cure(const struct io_failure *failure)
 	case IBV_WC_LOC_PROT_ERR:
 		return "fio's buffers are not registered: leave iomem= at its "
 		       "default";
+	case IBV_WC_WR_FLUSH_ERR: /* soft-RoCE: a packet it could not send */
+		return "check that the path to the target is up and that the "
+		       "target still runs, and see the kernel's log";
 	case IBV_WC_LOC_LEN_ERR:
 		return "the message is too long for the device: set "
 		       "chunk_size=";

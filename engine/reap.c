@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Waits for completions, each wait with an end. */
 #include <errno.h>
+#include <sched.h>
 #include <time.h>
 
 #include "reap.h"
 
-/* A look at the clock after so many polls that found nothing. */
+/* A look at the clock after so many polls. */
 #define POLLS_PER_LOOK 256
-/* A look at the peer after so long without progress. */
+/* A look at the peer after so long. */
 #define LOOK_MS 10
 /* Operations that end by flushes have so long; then the QPs are destroyed. */
 #define DRAIN_MS 1000
@@ -20,6 +21,14 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+bool reap_has_one_cpu(void)
+{
+	cpu_set_t cpus;
+
+	return !sched_getaffinity(0, sizeof(cpus), &cpus) &&
+	       CPU_COUNT(&cpus) == 1;
+}
+
 static uint32_t outstanding(const struct reaper *r)
 {
 	return wrb_staged(r->queue) + wrb_inflight(r->queue);
@@ -27,7 +36,6 @@ static uint32_t outstanding(const struct reaper *r)
 
 static void progress(struct reaper *r)
 {
-	r->idle_polls = 0;
 	r->idle_since_ms = 0;
 }
 
@@ -63,13 +71,23 @@ static void time_out(struct reaper *r)
 	give_up(r);
 }
 
-static void look_at_peer(struct reaper *r)
+/* Once operations are ending there is nothing more to learn. */
+static void look_at_peer(struct reaper *r, uint64_t now)
 {
-	if (r->qps_gone || r->transport->ops->check(r->transport) >= 0)
+	if (r->gave_up || now - r->looked_ms < LOOK_MS)
+		return;
+	r->looked_ms = now;
+	if (r->transport->ops->check(r->transport) >= 0)
 		return;
 	r->said = true;
-	if (!r->gave_up)
-		give_up(r);
+	give_up(r);
+}
+
+/* A device that is being removed may work on until its users let go of it. */
+static void look_in_passing(struct reaper *r)
+{
+	if (++r->polls % POLLS_PER_LOOK == 0)
+		look_at_peer(r, now_ms());
 }
 
 /* Whether waiting makes sense any longer. */
@@ -77,14 +95,9 @@ static bool look(struct reaper *r)
 {
 	uint64_t now = now_ms();
 
-	if (!r->idle_since_ms) {
+	if (!r->idle_since_ms)
 		r->idle_since_ms = now;
-		r->looked_ms = now;
-	}
-	if (now - r->looked_ms >= LOOK_MS) {
-		r->looked_ms = now;
-		look_at_peer(r);
-	}
+	look_at_peer(r, now);
 	if (r->gave_up && r->idle_since_ms &&
 	    now - r->idle_since_ms >= DRAIN_MS)
 		destroy_qps(r);
@@ -111,7 +124,9 @@ static bool idle(struct reaper *r)
 		}
 		return rc == 1 ? true : look(r);
 	}
-	if (++r->idle_polls % POLLS_PER_LOOK)
+	if (r->yields)
+		sched_yield();
+	if (r->polls % POLLS_PER_LOOK)
 		return true;
 	return look(r);
 }
@@ -150,6 +165,7 @@ uint32_t reap(struct reaper *r, struct wrb_done *done, uint32_t min,
 		} else if (got < 0) {
 			lose_cq(r);
 		}
+		look_in_passing(r);
 		if (wrb_staged(r->queue))
 			submit_rest(r);
 		if (nr >= min)

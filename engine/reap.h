@@ -16,14 +16,22 @@ struct reaper {
 	struct transport *transport;
 	const struct engine_env *env;
 	const struct engine_conf *conf;
+	/*
+	 * Between busy polls the CPU is given away: there is no other one that
+	 * what is waited for could run on. See reap_has_one_cpu().
+	 */
+	bool yields;
 
 	bool gave_up;  /* the queue was aborted: its operations are ending */
 	bool said;     /* the user knows why */
 	bool qps_gone; /* nothing can arrive any more */
-	uint32_t idle_polls;
+	uint32_t polls;
 	uint64_t idle_since_ms; /* 0: not idle */
 	uint64_t looked_ms;
 };
+
+/* Whether this thread may run on a single CPU only. */
+bool reap_has_one_cpu(void);
 
 /*
  * Hands over at least min and at most max operations that have ended, and

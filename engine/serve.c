@@ -540,16 +540,52 @@ static void on_established(struct server *s, struct conn *conn)
 	     client->nr_conns, nr_clients(s));
 }
 
-static void on_event(struct server *s, const struct cm_event *event)
+/* A shared registration's device goes, and all clients that use it. */
+static void on_anchor_gone(struct server *s, struct rdma_cm_id *anchor)
+{
+	struct export **at = &s->shared;
+	struct client *client, *next;
+	struct export *export;
+
+	while (*at && (*at)->anchor != anchor)
+		at = &(*at)->next;
+	export = *at;
+	if (!export)
+		return;
+	for (client = s->clients; client; client = next) {
+		next = client->next;
+		if (client->export == export)
+			client_close(s, client);
+	}
+	*at = export->next;
+	export_free(export);
+}
+
+/* Happens only where bindname= ties the listener to one device. */
+static int on_listener_gone(struct server *s)
+{
+	say(s,
+	    "the RDMA device of bindname=%s was removed: start the target "
+	    "again when it is back",
+	    s->conf->bindname ? s->conf->bindname : "(none)");
+	return -ENODEV;
+}
+
+/* The listener's, or an anchor's. */
+static int on_own_event(struct server *s, const struct cm_event *event)
+{
+	if (event->type != RDMA_CM_EVENT_DEVICE_REMOVAL)
+		return 0;
+	if (event->id == s->listener)
+		return on_listener_gone(s);
+	on_anchor_gone(s, event->id);
+	return 0;
+}
+
+static void on_conn_event(struct server *s, const struct cm_event *event)
 {
 	struct conn *conn = event->id->context;
 
-	if (event->type == RDMA_CM_EVENT_CONNECT_REQUEST) {
-		on_request(s, event);
-		return;
-	}
-	if (!conn || conn->id != event->id)
-		return; /* the listener's, an anchor's */
 	switch (event->type) {
 	case RDMA_CM_EVENT_ESTABLISHED:
 		on_established(s, conn);
@@ -568,6 +604,19 @@ static void on_event(struct server *s, const struct cm_event *event)
 	default:
 		break;
 	}
+}
+
+static int on_event(struct server *s, const struct cm_event *event)
+{
+	const struct conn *conn = event->id->context;
+
+	if (event->type == RDMA_CM_EVENT_CONNECT_REQUEST)
+		on_request(s, event);
+	else if (!conn || conn->id != event->id)
+		return on_own_event(s, event);
+	else
+		on_conn_event(s, event);
+	return 0;
 }
 
 /* -- time ------------------------------------------------------------------- */
@@ -695,9 +744,9 @@ static int take_events(struct server *s)
 	int ret;
 
 	while ((ret = cm_next_event(s->channel, &event)) > 0) {
-		on_event(s, &event);
-		if (s->env->stopping(s->env->arg))
-			return 0;
+		ret = on_event(s, &event);
+		if (ret || s->env->stopping(s->env->arg))
+			return ret;
 	}
 	if (ret)
 		say(s, "rdma_get_cm_event() failed: %s", strerror(-ret));

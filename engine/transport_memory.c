@@ -142,6 +142,17 @@ static int make_lanes(struct memory *m, const struct transport_attr *attr)
 	return 0;
 }
 
+static int refuse_access(const struct transport_attr *attr)
+{
+	bool ro = attr->conf->access == ACCESS_READ;
+
+	attr->env->error(attr->env->arg,
+			 "access=%s does not allow what the job does: its rw= "
+			 "and verify= need to %s",
+			 ro ? "ro" : "wo", ro ? "write" : "read");
+	return -EACCES;
+}
+
 static int make_region(struct memory *m, const struct transport_attr *attr)
 {
 	int access = IBV_ACCESS_LOCAL_WRITE;
@@ -149,15 +160,8 @@ static int make_region(struct memory *m, const struct transport_attr *attr)
 	uint32_t i;
 	int rc;
 
-	if (attr->need & ~attr->conf->access) {
-		attr->env->error(
-			attr->env->arg,
-			"access=%s does not allow what the job does: "
-			"its rw= and verify= need to %s",
-			attr->conf->access == ACCESS_READ ? "ro" : "wo",
-			attr->conf->access == ACCESS_READ ? "write" : "read");
-		return -EACCES;
-	}
+	if (attr->need & ~attr->conf->access)
+		return refuse_access(attr);
 	rc = region_mem_map(attr->conf, attr->env, attr->region_bytes,
 			    &m->region);
 	if (rc)

@@ -61,7 +61,8 @@ tools take turns, and a figure is the median of its runs.
 - **Processor time** is of the whole client process, from /proc, between two
   looks while it works, divided by the operations of that time at the run's mean
   rate. All spin, except for poll=event, so for the others it is the inverse of
-  the rate.
+  the rate; where there is one CPU, rdma_batch gives it away between its polls,
+  and the others do not.
 - **write()/op** counts the write() calls of the process in the same way. On
   soft-RoCE each doorbell is one, and with poll=event each arming of the
   completion queue too; with a NIC doorbells are no system calls, and the column

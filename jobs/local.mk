@@ -8,11 +8,13 @@ EXTRA_DIST += \
 	jobs/deps.sh \
 	jobs/hostinfo.sh \
 	jobs/large-chunked.fio \
-	jobs/no-timestamps.fio \
 	jobs/measure-lib.sh \
+	jobs/no-timestamps.fio \
 	jobs/numjobs.fio \
 	jobs/plots.py \
+	jobs/quickstart-guest.sh \
 	jobs/quickstart.fio \
+	jobs/quickstart.sh \
 	jobs/randrw-mixed.fio \
 	jobs/read-batched.fio \
 	jobs/report.py \

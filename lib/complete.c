@@ -22,52 +22,75 @@ struct fate {
 };
 
 static always_inline void hand_back(struct flight *flight, struct sink *sink,
-				    uint32_t index, uint32_t lane)
+				    uint32_t index)
 {
 	const struct op *op = op_get(&flight->ops, index);
-	struct wrb_done *done = &sink->done[sink->nr++];
 
-	*done = op->done;
-	if (likely(!op->done.error))
-		done->lane = lane;
-	else
-		flight->stats.failed++;
+	sink->done[sink->nr++] = op->done;
+	flight->stats.failed += op->done.error != 0;
 	op_release(&flight->ops, index);
 }
 
-static always_inline void op_ended(struct flight *flight, struct sink *sink,
-				   uint32_t index, uint32_t lane)
+static void op_ended(struct flight *flight, struct sink *sink, uint32_t index)
 {
-	if (likely(sink->nr < sink->max)) {
-		hand_back(flight, sink, index, lane);
-		return;
-	}
-	if (!op_get(&flight->ops, index)->done.error)
-		op_get(&flight->ops, index)->done.lane = lane;
-	flight_finish(flight, index);
+	if (sink->nr < sink->max)
+		hand_back(flight, sink, index);
+	else
+		flight_finish(flight, index);
 }
 
 /* One WR less to wait for: whether it was the last. */
-static always_inline bool op_retire(struct flight *flight, uint32_t index)
+static always_inline bool op_retire(struct op_cut *cuts, const struct op *op,
+				    uint32_t index)
 {
-	if (likely(!(op_get(&flight->ops, index)->flags & OP_CUT)))
-		return true;
-	return --flight->ops.cuts[index].nr_wrs == 0;
+	return likely(!(op->flags & OP_CUT)) || --cuts[index].nr_wrs == 0;
 }
 
-/* Retires one WR that has moved its bytes. */
-static always_inline void retire_ok(struct flight *flight, struct sink *sink,
-				    const struct lane_wr *wr, uint32_t lane)
+/*
+ * Retires the WRs of [serial, end), which have moved their bytes. Returns how
+ * many of them were READs.
+ */
+static always_inline uint32_t retire_ok(struct flight *flight,
+					struct sink *sink,
+					const struct lane *lane,
+					uint64_t serial, uint64_t end)
 {
-	uint32_t index = wr->first_op;
+	struct op *const ops = flight->ops.ops;
+	struct op_cut *const cuts = flight->ops.cuts;
+	const struct lane_wr *const ring = lane->ring;
+	const uint32_t mask = lane->ring_mask, lane_index = lane->index;
+	uint32_t *free = flight->ops.free + flight->ops.nr_free;
+	struct wrb_done *done = sink->done + sink->nr;
+	const struct wrb_done *const full = sink->done + sink->max;
+	uint32_t reads = 0;
 
-	for (uint32_t n = lane_wr_nr_ops(wr); n; n--) {
-		uint32_t next = op_get(&flight->ops, index)->next;
+	for (; serial != end; serial++) {
+		const struct lane_wr *wr = &ring[serial & mask];
+		uint32_t index = wr->first_op;
 
-		if (likely(op_retire(flight, index)))
-			op_ended(flight, sink, index, lane);
-		index = next;
+		reads += lane_wr_reads(wr);
+		for (uint32_t n = lane_wr_nr_ops(wr); n; n--) {
+			struct op *op = &ops[index];
+			const uint32_t at = index;
+
+			index = op->next;
+			if (!op_retire(cuts, op, at))
+				continue;
+			if (likely(!op->done.error))
+				op->done.lane = lane_index;
+			else
+				flight->stats.failed += done != full;
+			if (unlikely(done == full)) {
+				flight_finish(flight, at);
+				continue;
+			}
+			*done++ = op->done;
+			*free++ = at;
+		}
 	}
+	flight->ops.nr_free = (uint32_t)(free - flight->ops.free);
+	sink->nr = (uint32_t)(done - sink->done);
+	return reads;
 }
 
 static cold void retire_failed(struct flight *flight, struct sink *sink,
@@ -83,8 +106,8 @@ static cold void retire_failed(struct flight *flight, struct sink *sink,
 		if (op->flags & OP_OPEN && !op->done.error)
 			flight->nr_broken++;
 		op_fail(op, fate->status, fate->vendor_err, lane);
-		if (op_retire(flight, index))
-			op_ended(flight, sink, index, lane);
+		if (op_retire(flight->ops.cuts, op, index))
+			op_ended(flight, sink, index);
 		index = next;
 	}
 }
@@ -94,18 +117,13 @@ static always_inline void retire_upto(struct flight *flight, struct sink *sink,
 				      struct lane *lane, uint64_t end)
 {
 	struct plan_lane *room = &flight->room[lane->index];
-	uint32_t slots = (uint32_t)(end - lane->tail), reads = 0;
+	uint32_t reads = retire_ok(flight, sink, lane, lane->tail, end);
 
-	for (; lane->tail != end; lane->tail++) {
-		const struct lane_wr *wr = lane_entry(lane, lane->tail);
-
-		reads += lane_wr_reads(wr);
-		retire_ok(flight, sink, wr, lane->index);
-	}
 	if (likely(room->ready)) {
-		room->slots += slots;
+		room->slots += (uint32_t)(end - lane->tail);
 		room->reads += reads;
 	}
+	lane->tail = end;
 }
 
 /* Retires the WRs of [tail, end) as flushed. */
@@ -169,7 +187,7 @@ static cold void wr_failed(struct flight *flight, struct sink *sink,
 
 	retire_gap(flight, sink, lane, wc, serial);
 	if (wc->status == IBV_WC_SUCCESS) {
-		retire_ok(flight, sink, &wr, lane->index);
+		retire_ok(flight, sink, lane, serial, serial + 1);
 	} else if (lane_wr_nr_ops(&wr)) {
 		lane_note_failure(flight, lane, wc, &wr);
 		retire_failed(flight, sink, &wr, lane->index, &fate);
@@ -212,10 +230,8 @@ static always_inline void cqe_handle(struct flight *flight, struct sink *sink,
 static void sink_drain(struct flight *flight, struct sink *sink)
 {
 	while (flight->ops.done.nr && sink->nr < sink->max) {
-		uint32_t index = op_list_pop(&flight->ops, &flight->ops.done);
-
-		hand_back(flight, sink, index,
-			  op_get(&flight->ops, index)->done.lane);
+		hand_back(flight, sink,
+			  op_list_pop(&flight->ops, &flight->ops.done));
 	}
 }
 

@@ -5,8 +5,7 @@
  * room; it changes nothing else and makes no verbs calls, so that submit and
  * explain share it. It hands out one WR after the other:
  *
- *	plan_begin(), then plan_next_plain() and plan_next() in turn until
- *	both return false, then plan_end().
+ *	plan_next() until it returns false, or rows where they do; plan_end().
  *
  * All of it is inlined, so that a loop over it keeps the plan in registers.
  */
@@ -110,8 +109,10 @@ struct plan {
 	uint32_t nr_consumed; /* operations before it */
 	uint32_t open_bytes;  /* of next_op, planned; 0: none */
 	uint32_t open_pieces; /* WRs that its rest will take */
-	uint32_t nr_plain;    /* WRs planned by plan_next_plain() */
-	uint32_t nr_run_wrs;  /* by plan_next() */
+	uint32_t nr_row_wrs;  /* WRs planned in rows */
+	uint32_t nr_run_wrs;  /* and by plan_next() */
+	uint32_t row_slots;   /* of the row under way, at its begin */
+	uint32_t row_reads;   /* READ credits that it has left */
 	uint32_t nr_cut;      /* operations or runs that were cut */
 	uint32_t nr_pieces;   /* WRs that these became */
 	uint32_t nr_merged;   /* operations that joined a WR begun by another */
@@ -163,36 +164,35 @@ static always_inline uint32_t plan_lane_next(const struct plan_rules *rules,
 	return from;
 }
 
-/* Another lane than the one that the plan is on; PLAN_NO_LANE for none. */
-static always_inline uint32_t plan_lane_move(struct plan *plan, bool read,
-					     uint64_t remote_addr)
+/* Moves the plan to the lane that the stripe policy says; false for none. */
+static always_inline bool plan_lane_move(struct plan *plan, struct plan_wr *wr)
 {
 	const struct plan_rules *rules = plan->rules;
 	const struct plan_search search = { plan->lanes, rules->nr_lanes,
-					    plan->lane, read };
-	uint32_t lane = plan_lane_choose(rules->stripe, search, remote_addr);
+					    plan->lane, wr->read };
 
-	if (likely(lane != PLAN_NO_LANE))
-		plan->lane = plan_lane_next(rules, plan->lane, lane);
-	return lane;
+	wr->lane = plan_lane_choose(rules->stripe, search, wr->remote_addr);
+	if (unlikely(wr->lane == PLAN_NO_LANE))
+		return false;
+	plan->lane = plan_lane_next(rules, plan->lane, wr->lane);
+	return true;
 }
 
-/* Takes room for one WR on a lane; PLAN_NO_LANE when none has any. */
-static always_inline uint32_t plan_lane_take(struct plan *plan, bool read,
-					     uint64_t remote_addr)
+/*
+ * Takes room for a WR, of which read and remote_addr are known, on a lane that
+ * it sets; false when none has any.
+ */
+static always_inline bool plan_lane_take(struct plan *plan, struct plan_wr *wr)
 {
-	uint32_t lane = plan->lane;
-
+	wr->lane = plan->lane;
 	if (plan->rules->stripe != WRB_STRIPE_BATCH ||
-	    unlikely(!plan_lane_takes(&plan->lanes[lane], read))) {
-		lane = plan_lane_move(plan, read, remote_addr);
-		if (unlikely(lane == PLAN_NO_LANE))
-			return lane;
-	}
-	plan->lanes[lane].slots--;
-	if (read)
-		plan->lanes[lane].reads--;
-	return lane;
+	    unlikely(!plan_lane_takes(&plan->lanes[wr->lane], wr->read)))
+		if (!plan_lane_move(plan, wr))
+			return false;
+	plan->lanes[wr->lane].slots--;
+	if (wr->read)
+		plan->lanes[wr->lane].reads--;
+	return true;
 }
 
 static always_inline uint32_t div_up(uint32_t n, uint32_t by)
@@ -438,8 +438,7 @@ static always_inline bool plan_next(struct plan *plan, struct plan_wr *wr)
 	wr->remote_addr = run->op->remote_addr + run->skip;
 	if (unlikely(run->pieces_left))
 		wr->remote_addr += run->sent;
-	wr->lane = plan_lane_take(plan, wr->read, wr->remote_addr);
-	if (unlikely(wr->lane == PLAN_NO_LANE))
+	if (unlikely(!plan_lane_take(plan, wr)))
 		return false;
 	plan->nr_run_wrs++;
 	if (unlikely(run->pieces_left))
@@ -450,11 +449,50 @@ static always_inline bool plan_next(struct plan *plan, struct plan_wr *wr)
 }
 
 /*
- * The next WR while operations are neither merged nor cut, which is the common
- * case and the cheapest. False at an operation that is not like that, at the
- * end, or when no lane has room.
+ * A row: WRs that go to one lane one after the other, without another look at
+ * lanes in between. Under WRB_STRIPE_BATCH and without merge a plan is made of
+ * rows; they cost the least.
+ *
+ * Finds a lane with room for the next operation, and takes all its room until
+ * plan_row_end(). False at the end, or when there is none.
  */
-static always_inline bool plan_next_plain(struct plan *plan, struct plan_wr *wr)
+static always_inline bool plan_row_begin(struct plan *plan)
+{
+	const struct plan_lane *room = &plan->lanes[plan->lane];
+	struct plan_wr wr;
+
+	if (plan->nr_consumed == plan->nr)
+		return false;
+	wr.read = op_is_read(&plan->ops[plan->next_op]);
+	wr.remote_addr = 0;
+	if (unlikely(!plan_lane_takes(room, wr.read)) &&
+	    !plan_lane_move(plan, &wr))
+		return false;
+	plan->row_slots = plan->lanes[plan->lane].slots;
+	plan->row_reads = plan->lanes[plan->lane].reads;
+	return true;
+}
+
+/*
+ * Gives back the room of a row that left of its slots were not used; nothing,
+ * when the lane has failed meanwhile.
+ */
+static always_inline void plan_row_end(struct plan *plan, uint32_t left)
+{
+	struct plan_lane *room = &plan->lanes[plan->lane];
+
+	plan->nr_row_wrs += plan->row_slots - left;
+	if (unlikely(!room->ready))
+		return;
+	room->slots = left;
+	room->reads = plan->row_reads;
+}
+
+/*
+ * The next WR of a row while operations are not cut. False at one that is, at
+ * the end, or at a READ without credit.
+ */
+static always_inline bool plan_row_next(struct plan *plan, struct plan_wr *wr)
 {
 	const struct op *op = &plan->ops[plan->next_op];
 
@@ -464,9 +502,10 @@ static always_inline bool plan_next_plain(struct plan *plan, struct plan_wr *wr)
 		     op->flags & OP_OPEN))
 		return false;
 	wr->read = op_is_read(op);
-	wr->lane = plan_lane_take(plan, wr->read, op->remote_addr);
-	if (unlikely(wr->lane == PLAN_NO_LANE))
+	if (wr->read && !plan->row_reads--) {
+		plan->row_reads = 0;
 		return false;
+	}
 	wr->first_op = plan->next_op;
 	wr->nr_ops = 1;
 	wr->nr_segs = 1;
@@ -480,8 +519,32 @@ static always_inline bool plan_next_plain(struct plan *plan, struct plan_wr *wr)
 	return true;
 }
 
+/*
+ * The next WR of a row, a piece of an operation that is cut. False at the end
+ * of the operation, or without READ credit.
+ */
+static always_inline bool plan_row_piece(struct plan *plan, struct plan_wr *wr)
+{
+	struct plan_run *run = &plan->run;
+
+	if (!run->pieces_left)
+		return false;
+	wr->read = op_is_read(run->op);
+	if (wr->read && !plan->row_reads--) {
+		plan->row_reads = 0;
+		return false;
+	}
+	wr->remote = op_remote(run->op);
+	wr->remote_addr = run->op->remote_addr + run->skip + run->sent;
+	plan_piece(plan, wr);
+	return true;
+}
+
+/* Why there is no lane for next_op. */
 static inline enum plan_stop plan_why(const struct plan *plan)
 {
+	if (!op_is_read(&plan->ops[plan->next_op]))
+		return PLAN_NO_SLOT;
 	for (uint32_t i = 0; i < plan->rules->nr_lanes; i++)
 		if (plan->lanes[i].slots && !plan->lanes[i].reads)
 			return PLAN_NO_READ;

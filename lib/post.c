@@ -83,8 +83,11 @@ void post_chain(struct flight *flight, struct lane *lane)
 	lane->next_wr = lane->wrs;
 }
 
-static void count_cut(struct op *op, struct op_cut *cut)
+void post_count_pieces(struct flight *flight, uint32_t index, uint32_t nr)
 {
+	struct op *op = op_get(&flight->ops, index);
+	struct op_cut *cut = &flight->ops.cuts[index];
+
 	if (!(op->flags & OP_CUT)) {
 		*cut = (struct op_cut){ 0 };
 		op->flags |= OP_CUT;
@@ -93,8 +96,8 @@ static void count_cut(struct op *op, struct op_cut *cut)
 		op->flags &= (uint16_t)~OP_OPEN;
 		cut->nr_wrs--;
 	}
-	cut->nr_wrs++;
-	cut->nr_planned++;
+	cut->nr_wrs += nr;
+	cut->nr_planned += nr;
 }
 
 void post_count_cut(struct flight *flight, const struct plan_wr *plan)
@@ -102,10 +105,8 @@ void post_count_cut(struct flight *flight, const struct plan_wr *plan)
 	uint32_t index = plan->first_op;
 
 	for (uint32_t n = plan->nr_ops; n; n--) {
-		struct op *op = op_get(&flight->ops, index);
-
-		count_cut(op, &flight->ops.cuts[index]);
-		index = op->next;
+		post_count_pieces(flight, index, 1);
+		index = op_get(&flight->ops, index)->next;
 	}
 }
 

@@ -5,6 +5,8 @@
 
 #include "flight.h"
 
+#define POST_NO_REGION UINT32_MAX
+
 /*
  * The chain that is being written, with what changes from WR to WR out of the
  * lane and in registers. Everything that takes one is inlined.
@@ -17,8 +19,12 @@ struct post {
 	struct ibv_send_wr *end; /* the chain is full */
 	uint64_t wr_id;
 	uint64_t bytes;
+	/* The regions last used, and their keys on this lane. */
+	uint32_t local, lkey;
+	uint32_t remote, rkey;
 	uint32_t lane_index;
 	uint32_t until_signal;
+	uint32_t max_inline;
 };
 
 /* Posts a lane's open chain. */
@@ -44,12 +50,16 @@ uint32_t post_settle(struct flight *flight) cold;
 /* Enters a piece in the accounts of the operations that it carries. */
 void post_count_cut(struct flight *flight, const struct plan_wr *plan);
 
+/* Enters nr pieces in the accounts of one operation. */
+void post_count_pieces(struct flight *flight, uint32_t index, uint32_t nr);
+
 static always_inline struct post post_begin(struct flight *flight)
 {
 	return (struct post){
 		.flight = flight,
 		.regions = flight->regions.regions,
 		.lane_index = PLAN_NO_LANE,
+		.max_inline = flight->max_inline,
 	};
 }
 
@@ -79,50 +89,113 @@ static always_inline void post_enter_lane(struct post *post, uint32_t index)
 		post->end = post->wr + 1;
 	post->until_signal = lane->until_signal;
 	post->bytes = 0;
+	post->local = POST_NO_REGION;
+	post->remote = POST_NO_REGION;
 	post_mark_dirty(post->flight, lane);
 }
 
-static always_inline struct ibv_sge
-post_sge(const struct post *post, const struct plan_seg *seg, uint32_t lane)
+static always_inline uint32_t post_key(const struct post *post, uint32_t region)
 {
-	return (struct ibv_sge){
-		.addr = seg->addr,
-		.length = seg->length,
-		.lkey = post->regions[seg->region].keys[lane],
-	};
+	return post->regions[region].keys[post->lane_index];
+}
+
+static always_inline void post_sge(struct post *post, struct ibv_sge *sge,
+				   const struct plan_seg *seg)
+{
+	if (unlikely(seg->region != post->local)) {
+		post->local = seg->region;
+		post->lkey = post_key(post, seg->region);
+	}
+	sge->addr = seg->addr;
+	sge->length = seg->length;
+	sge->lkey = post->lkey;
 }
 
 /* The SGEs after the first. */
-static always_inline void post_fill_sges(const struct post *post,
+static always_inline void post_more_sges(struct post *post,
 					 struct ibv_sge *sges,
 					 const struct plan_wr *plan)
 {
 	for (uint32_t i = 1; i < plan->nr_segs; i++)
-		sges[i] = post_sge(post, &plan->segs[i], plan->lane);
+		post_sge(post, &sges[i], &plan->segs[i]);
 	post->lane->extra_sges += plan->nr_segs - 1;
 }
 
-static always_inline unsigned int post_flags(struct post *post,
-					     const struct plan_wr *plan)
+static always_inline void post_remote(struct post *post, struct ibv_send_wr *wr,
+				      const struct plan_wr *plan)
 {
-	unsigned int flags = 0;
-
-	if (plan->length <= post->flight->max_inline && !plan->read)
-		flags |= IBV_SEND_INLINE;
-	if (unlikely(!--post->until_signal)) {
-		flags |= IBV_SEND_SIGNALED;
-		post->until_signal = post->flight->signal_interval;
-		post->lane->signalled++;
+	if (unlikely(plan->remote != post->remote)) {
+		post->remote = plan->remote;
+		post->rkey = post_key(post, plan->remote);
 	}
-	return flags;
+	wr->wr.rdma.remote_addr = plan->remote_addr;
+	wr->wr.rdma.rkey = post->rkey;
 }
 
-/* The chain is as long as it may be. */
-static always_inline void post_full(struct post *post)
+static always_inline unsigned int post_inline(const struct post *post,
+					      const struct plan_wr *plan)
+{
+	if (unlikely(plan->length <= post->max_inline) && !plan->read)
+		return IBV_SEND_INLINE;
+	return 0;
+}
+
+/* Writes one planned WR; the chain has room and the lane is the right one. */
+static always_inline struct ibv_send_wr *post_write(struct post *post,
+						    const struct plan_wr *plan)
+{
+	struct ibv_send_wr *wr = post->wr++;
+
+	lane_enter(post->lane, post->wr_id, plan->first_op, plan->nr_ops,
+		   plan->read);
+	wr->wr_id = post->wr_id++;
+	wr->num_sge = (int)plan->nr_segs;
+	wr->opcode = plan->read ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE;
+	wr->send_flags = post_inline(post, plan);
+	post_remote(post, wr, plan);
+	post_sge(post, &wr->sg_list[0], &plan->seg);
+	post->bytes += plan->length;
+	return wr;
+}
+
+/* The chain is as long as it may be. False when posting it came short. */
+static always_inline bool post_full(struct post *post)
 {
 	post_leave_lane(post);
 	post_chain(post->flight, post->lane);
 	post_enter_lane(post, post->lane_index);
+	return !post->lane->is_short;
+}
+
+/*
+ * nr WRs were written: signals the last if it is due, posts a full chain. False
+ * when the lane takes no more, because that came short.
+ */
+static always_inline bool post_written(struct post *post, uint32_t nr)
+{
+	post->until_signal -= nr;
+	if (unlikely(!post->until_signal)) {
+		post->wr[-1].send_flags |= IBV_SEND_SIGNALED;
+		post->until_signal = post->flight->signal_interval;
+		post->lane->signalled++;
+	}
+	return likely(post->wr != post->end) || post_full(post);
+}
+
+/*
+ * How many WRs may be written to a lane before the next post_written(): so many
+ * of nr that the chain gets full, or one is to be signalled.
+ */
+static always_inline uint32_t post_row(struct post *post, uint32_t lane,
+				       uint32_t nr)
+{
+	if (unlikely(lane != post->lane_index)) {
+		post_leave_lane(post);
+		post_enter_lane(post, lane);
+	}
+	if (nr > post->end - post->wr)
+		nr = (uint32_t)(post->end - post->wr);
+	return nr < post->until_signal ? nr : post->until_signal;
 }
 
 /* Adds one planned WR to its lane's chain. */
@@ -135,23 +208,12 @@ static always_inline void post_add(struct post *post,
 		post_leave_lane(post);
 		post_enter_lane(post, plan->lane);
 	}
-	wr = post->wr++;
-	lane_enter(post->lane, post->wr_id, plan->first_op, plan->nr_ops,
-		   plan->read);
-	wr->wr_id = post->wr_id++;
-	wr->num_sge = (int)plan->nr_segs;
-	wr->opcode = plan->read ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE;
-	wr->send_flags = post_flags(post, plan);
-	wr->wr.rdma.remote_addr = plan->remote_addr;
-	wr->wr.rdma.rkey = post->regions[plan->remote].keys[plan->lane];
-	wr->sg_list[0] = post_sge(post, &plan->seg, plan->lane);
+	wr = post_write(post, plan);
 	if (unlikely(plan->nr_segs > 1))
-		post_fill_sges(post, wr->sg_list, plan);
+		post_more_sges(post, wr->sg_list, plan);
 	if (plan->cut)
 		post_count_cut(post->flight, plan);
-	post->bytes += plan->length;
-	if (unlikely(post->wr == post->end))
-		post_full(post);
+	post_written(post, 1);
 }
 
 /* Posts every open chain; returns how many WRs were not taken. */

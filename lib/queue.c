@@ -255,23 +255,29 @@ wrb_export int wrb_region_rekey(struct wrb_queue *queue, int region,
 
 /* -- add ---------------------------------------------------------------- */
 
-/* Why an operation is refused. */
-static cold int op_refuse(const struct flight *flight, const struct wrb_op *op)
+/* Why an operation between two regions that exist is refused. */
+static cold int op_refuse(const struct wrb_op *op)
 {
-	if (!region_get(&flight->regions, op->local, WRB_LOCAL) ||
-	    !region_get(&flight->regions, op->remote, WRB_REMOTE) ||
-	    !op->length || (uint32_t)op->dir > WRB_READ)
+	if (!op->length || (uint32_t)op->dir > WRB_READ)
 		return -EINVAL;
 	return -ERANGE;
 }
 
-/* The op table's moving parts, in registers while operations are staged. */
+/*
+ * The op table's moving parts, and the regions last used, in registers while
+ * operations are staged.
+ */
 struct stager {
 	struct op *ops;
 	const uint32_t *free;
 	uint32_t nr_free;
 	uint32_t *link;
+	uint32_t local, remote; /* ids; STAGE_NO_REGION at first */
+	uint64_t local_addr, local_bytes;
+	uint64_t remote_addr, remote_bytes;
 };
+
+#define STAGE_NO_REGION UINT32_MAX
 
 static always_inline struct stager stage_begin(const struct flight *flight)
 {
@@ -280,6 +286,7 @@ static always_inline struct stager stage_begin(const struct flight *flight)
 		.free = flight->ops.free,
 		.nr_free = flight->ops.nr_free,
 		.link = flight->ops.staged.link,
+		.local = STAGE_NO_REGION,
 	};
 }
 
@@ -294,32 +301,50 @@ static always_inline void stage_end(struct flight *flight,
 	flight->stats.ops += nr;
 }
 
+/* Looks up the regions of an operation; false when there are none such. */
+static always_inline bool stage_regions(const struct flight *flight,
+					struct stager *stager,
+					const struct wrb_op *from)
+{
+	const struct region *local, *remote;
+
+	local = region_get(&flight->regions, from->local, WRB_LOCAL);
+	remote = region_get(&flight->regions, from->remote, WRB_REMOTE);
+	if (!local || !remote)
+		return false;
+	stager->local = from->local;
+	stager->local_addr = local->addr;
+	stager->local_bytes = local->length[WRB_LOCAL];
+	stager->remote = from->remote;
+	stager->remote_addr = remote->addr;
+	stager->remote_bytes = remote->length[WRB_REMOTE];
+	return true;
+}
+
 static always_inline int stage(const struct flight *flight,
 			       struct stager *stager, const struct wrb_op *from)
 {
-	const struct region *local = region_at(&flight->regions, from->local);
-	const struct region *remote = region_at(&flight->regions, from->remote);
-	const uint32_t length = from->length;
 	uint32_t index;
 	struct op *op;
 
-	/* The mask is all ones, so both ids are in the table if their OR is. */
-	if (unlikely((uint32_t)(from->local | from->remote) >
-			     flight->regions.mask ||
-		     !region_holds(local, WRB_LOCAL, from->local_offset,
-				   length) ||
-		     !region_holds(remote, WRB_REMOTE, from->remote_offset,
-				   length) ||
-		     !length || (uint32_t)from->dir > WRB_READ))
-		return op_refuse(flight, from);
+	if (unlikely(from->local != stager->local ||
+		     from->remote != stager->remote))
+		if (!stage_regions(flight, stager, from))
+			return -EINVAL;
+	if (unlikely(!region_holds(stager->local_bytes, from->local_offset,
+				   from->length) ||
+		     !region_holds(stager->remote_bytes, from->remote_offset,
+				   from->length) ||
+		     (uint32_t)from->dir > WRB_READ))
+		return op_refuse(from);
 	if (unlikely(!stager->nr_free))
 		return -EAGAIN;
 	index = stager->free[--stager->nr_free];
 	op = &stager->ops[index];
 	op->done = (struct wrb_done){ .user = from->user };
-	op->local_addr = local->addr + from->local_offset;
-	op->remote_addr = remote->addr + from->remote_offset;
-	op->length = length;
+	op->local_addr = stager->local_addr + from->local_offset;
+	op->remote_addr = stager->remote_addr + from->remote_offset;
+	op->length = from->length;
 	op->local = from->local;
 	op->flags = 0;
 	op->kind = op_kind(from->remote, from->dir);
@@ -455,25 +480,79 @@ static void queue_sort(struct wrb_queue *queue)
 }
 
 /*
- * The two loops of a submit. Each works on copies that only it knows, so that
- * the compiler keeps them in registers.
+ * The loops of a submit. Each works on copies that only it knows, so that the
+ * compiler keeps them in registers.
  */
 
-/* Operations that are neither merged nor cut. */
-static noinline void submit_plain(struct flight *flight, struct plan *plan)
+/* A row of operations that go out whole; returns how many slots it left. */
+static always_inline uint32_t submit_whole(struct plan *plan, struct post *post,
+					   uint32_t slots)
+{
+	struct plan_wr wr;
+
+	while (slots) {
+		const uint32_t nr = post_row(post, plan->lane, slots);
+		uint32_t left = nr;
+
+		while (left && plan_row_next(plan, &wr)) {
+			post_write(post, &wr);
+			left--;
+		}
+		slots -= nr - left;
+		if (left == nr || !post_written(post, nr - left) || left)
+			break;
+	}
+	return slots;
+}
+
+/* A row of pieces of the next operation; returns how many slots it left. */
+static always_inline uint32_t submit_pieces(struct plan *plan,
+					    struct post *post, uint32_t slots)
+{
+	uint32_t index;
+	struct plan_wr wr;
+
+	if (!plan->run.pieces_left)
+		plan_run_begin(plan);
+	index = plan->run.first_op;
+	while (slots && plan->run.pieces_left) {
+		const uint32_t nr = post_row(post, plan->lane, slots);
+		uint32_t left = nr;
+
+		while (left && plan_row_piece(plan, &wr)) {
+			post_write(post, &wr);
+			left--;
+		}
+		if (left == nr)
+			break;
+		slots -= nr - left;
+		post_count_pieces(post->flight, index, nr - left);
+		if (!post_written(post, nr - left))
+			break;
+	}
+	return slots;
+}
+
+static noinline void submit_rows(struct flight *flight, struct plan *plan)
 {
 	struct post post = post_begin(flight);
 	struct plan copy = *plan;
-	struct plan_wr wr;
+	uint32_t slots, left;
 
-	while (plan_next_plain(&copy, &wr))
-		post_add(&post, &wr);
+	while (plan_row_begin(&copy)) {
+		slots = copy.row_slots;
+		left = slots;
+		if (!copy.run.pieces_left)
+			left = submit_whole(&copy, &post, slots);
+		if (left == slots)
+			left = submit_pieces(&copy, &post, slots);
+		plan_row_end(&copy, left);
+	}
 	post_leave_lane(&post);
-	copy.nr_plain = copy.nr_consumed;
 	*plan = copy;
 }
 
-/* All that there are, or up to one that is neither merged nor cut. */
+/* Merged operations, or another stripe policy than rows can have. */
 static noinline void submit_runs(struct flight *flight, struct plan *plan)
 {
 	struct post post = post_begin(flight);
@@ -500,13 +579,13 @@ wrb_export int wrb_submit(struct wrb_queue *queue)
 	if (queue->flags & WRB_SORT)
 		queue_sort(queue);
 	plan = plan_make(queue, flight->room);
-	if (!queue->rules.merge)
-		submit_plain(flight, &plan);
-	if (plan.nr_consumed != plan.nr)
+	if (queue->rules.merge || queue->rules.stripe != WRB_STRIPE_BATCH)
 		submit_runs(flight, &plan);
+	else
+		submit_rows(flight, &plan);
 	plan_end(&plan);
 	plan_apply(queue, &plan);
-	nr_wrs = plan.nr_plain + plan.nr_run_wrs;
+	nr_wrs = plan.nr_row_wrs + plan.nr_run_wrs;
 	if (likely(nr_wrs))
 		queue->first_lane = plan_lane_after(queue->rules.nr_lanes,
 						    queue->first_lane);
@@ -664,28 +743,30 @@ static void dry_add(struct dry_run *run, const struct plan_wr *wr)
 	};
 }
 
-/* Marks, lane by lane, which WRs end a chain and which are signalled. */
-static void dry_signal(const struct dry_run *run, uint32_t nr, uint32_t lane)
+/*
+ * Marks which WRs of a lane end a chain and which are signalled. The plan has
+ * nr_planned for it, maybe not all among the nr that were collected.
+ */
+static void dry_signal(const struct dry_run *run, uint32_t nr, uint32_t lane,
+		       uint32_t nr_planned)
 {
 	const struct flight *flight = run->flight;
-	uint32_t until = flight->lanes[lane].until_signal, chain = 0;
-	struct wrb_plan_wr *last = NULL;
+	uint32_t until = flight->lanes[lane].until_signal, chain = 0, seen = 0;
 
 	for (uint32_t i = 0; i < nr; i++) {
 		struct wrb_plan_wr *wr = &run->wrs[i];
 
 		if (wr->lane != lane)
 			continue;
-		last = wr;
-		wr->chain_end = ++chain == flight->max_chain;
+		seen++;
+		wr->chain_end =
+			++chain == flight->max_chain || seen == nr_planned;
 		wr->signalled = !--until || wr->chain_end;
 		if (wr->signalled)
 			until = flight->signal_interval;
 		if (wr->chain_end)
 			chain = 0;
 	}
-	if (last && run->nr <= run->max)
-		last->chain_end = last->signalled = 1;
 }
 
 wrb_export int wrb_explain(struct wrb_queue *queue, struct wrb_plan_wr *wrs,
@@ -709,6 +790,7 @@ wrb_export int wrb_explain(struct wrb_queue *queue, struct wrb_plan_wr *wrs,
 	while (plan_next(&plan, &wr))
 		dry_add(&run, &wr);
 	for (uint32_t i = 0; i < flight->nr_lanes; i++)
-		dry_signal(&run, run.nr < max ? run.nr : max, i);
+		dry_signal(&run, run.nr < max ? run.nr : max, i,
+			   flight->room[i].slots - queue->dry_room[i].slots);
 	return (int)run.nr;
 }

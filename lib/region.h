@@ -14,12 +14,8 @@
 
 struct region {
 	uint64_t addr;
-	/*
-	 * By side: the one that the region is not of, and both of an id that is
-	 * not in use, hold nothing, so one comparison finds a wrong id too.
-	 */
-	uint64_t length[2];
-	uint32_t *keys; /* one per lane */
+	uint64_t length[2]; /* by side: 0 for the one that it is not of */
+	uint32_t *keys;	    /* one per lane */
 };
 
 struct region_table {
@@ -37,13 +33,6 @@ int region_add(struct region_table *table, const struct wrb_region *region);
 void region_remove(struct region_table *table, int id);
 void region_table_free(struct region_table *table);
 
-/* The entry of an id that is known to be in the table; others wrap around. */
-static always_inline const struct region *
-region_at(const struct region_table *table, uint32_t id)
-{
-	return &table->regions[id & table->mask];
-}
-
 static inline bool region_exists(const struct region_table *table, int id)
 {
 	return id >= 0 && (uint32_t)id <= table->mask &&
@@ -59,13 +48,14 @@ static inline const struct region *region_get(const struct region_table *table,
 	return &table->regions[id];
 }
 
-/* Written so that no sum can wrap. */
-static always_inline bool region_holds(const struct region *region,
-				       enum wrb_side side, uint64_t offset,
-				       uint64_t length)
+/* At least one byte, and all in the region; no sum that could wrap. */
+static always_inline bool region_holds(uint64_t region_bytes, uint64_t offset,
+				       uint32_t length)
 {
-	return offset <= region->length[side] &&
-	       length <= region->length[side] - offset;
+	uint64_t rest;
+
+	return !__builtin_sub_overflow(region_bytes, offset, &rest) &&
+	       (uint64_t)length - 1 < rest;
 }
 
 #endif /* WRB_REGION_H */

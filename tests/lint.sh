@@ -35,7 +35,7 @@ scripts="autogen.sh $(files '*.sh')"
 {
 	check clang-format clang-format --dry-run --Werror $c_files
 	check shellcheck shellcheck $scripts
-	check codespell codespell -L inflight README.md CHANGELOG.md CONTRIBUTING.md doc \
+	check codespell codespell -L inflight -S tests/fuzz/corpus README.md CHANGELOG.md CONTRIBUTING.md doc \
 		man engine lib jobs tests
 	check cppcheck cppcheck --quiet --error-exitcode=1 --std=c11 \
 		--enable=warning,portability --inline-suppr \

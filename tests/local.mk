@@ -4,7 +4,7 @@
 TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = $(SHELL)
 AM_TESTS_ENVIRONMENT =
-EXTRA_DIST += tests/run.sh tests/e2e/lib.sh tests/e2e/native.sh
+EXTRA_DIST += tests/run.sh tests/lint.sh tests/e2e .ci .shellcheckrc
 
 if HAVE_CMOCKA
 unit_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(IBVERBS_CFLAGS)
@@ -39,7 +39,7 @@ TESTS += $(check_PROGRAMS)
 
 # Each of them again under valgrind; prints TAP.
 VALGRIND = valgrind -q --error-exitcode=1 --leak-check=full \
-	--soname-synonyms=somalloc=NONE
+	--errors-for-leak-kinds=definite --show-leak-kinds=definite
 check-valgrind: $(check_PROGRAMS)
 	@status=0; for test in $(check_PROGRAMS); do \
 		case $$test in */property) cases=300 ;; *) cases= ;; esac; \
@@ -56,4 +56,6 @@ tests_bench_bench_plan_SOURCES = tests/bench/bench.h tests/bench/bench_plan.c \
 	tests/bench/side_wrb.c tests/bench/walk_dev.c
 tests_bench_bench_plan_CFLAGS = $(AM_CFLAGS) $(IBVERBS_CFLAGS)
 tests_bench_bench_plan_LDADD = lib/libwrb-core.la
+
+include tests/e2e/local.mk
 CLEANFILES += $(EXTRA_PROGRAMS)

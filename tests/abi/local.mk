@@ -8,6 +8,9 @@ abi_tests = \
 	tests/abi/header.sh \
 	tests/abi/includes.sh \
 	tests/abi/install.sh \
+	tests/abi/messages-doc.sh \
+	tests/abi/options-doc.sh \
+	tests/abi/paths-doc.sh \
 	tests/abi/spdx.sh
 TESTS += $(abi_tests)
 EXTRA_DIST += $(abi_tests) tests/abi/example.c

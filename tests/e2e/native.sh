@@ -133,7 +133,8 @@ checked="--rw=randwrite --bs=4k --size=4m $batched --verify=crc32c"
 region_keeps_data() {
 	# shellcheck disable=SC2086
 	job $checked --region_mem="$work/region" --do_verify=0 &&
-		job $checked --region_mem="$work/region" --verify_only=1 &&
+		job $checked --region_mem="$work/region" --verify_only=1 \
+			--access=ro &&
 		job --rw=read --bs=4k --size=4m --verify=crc32c \
 			--region_mem="$work/region"
 }
@@ -223,6 +224,34 @@ interrupt_ends_it() {
 	grep -q 'WRs/doorbell=' out && grep -q 'IOPS=' out
 }
 ok 'an interrupt ends the job with its report' interrupt_ends_it
+
+serves_a_client() {
+	cat >served.fio <<-JOB
+		[j]
+		ioengine=external:$ENGINE
+		transport=memory
+		rw=randwrite
+		size=1m
+		qps=$1
+	JOB
+	fio --server=sock:"$work/sock" --pidfile="$work/pid" >server 2>&1 &
+	serving=$!
+	wait_for 5 test -S sock
+	served_status=0
+	timeout 30 fio --client=sock:"$work/sock" served.fio >out 2>&1 ||
+		served_status=$?
+	kill "$serving"
+	wait "$serving"
+	rm -f sock
+	cat out
+	return "$served_status"
+}
+served_report() {
+	serves_a_client 2 && grep -q 'WRs/doorbell=' out
+}
+ok 'mode: client and server' served_report
+ok 'mode: what the server refuses reaches the client' \
+	says 'qps=-2 is refused' serves_a_client -2
 
 # -- counts --------------------------------------------------------------
 # shellcheck disable=SC2086

@@ -8,6 +8,30 @@
 #include "noalloc.h"
 #include "../ref/ref_plan.h"
 
+static bool same_wr(const struct wrb_plan_wr *a, const struct wrb_plan_wr *b)
+{
+	return a->dir == b->dir && a->nr_ops == b->nr_ops &&
+	       a->nr_sges == b->nr_sges && a->length == b->length &&
+	       a->remote_addr == b->remote_addr && a->rkey == b->rkey &&
+	       !a->signalled == !b->signalled && !a->chain_end == !b->chain_end;
+}
+
+/* The first of them are the same when there is no room for the others. */
+static void explain_some(struct world *world, const struct explained *all)
+{
+	static struct wrb_plan_wr some[MAX_WRS];
+	uint32_t nr = (uint32_t)all->nr;
+	uint32_t max = source_below(world->source, nr + 1);
+
+	if (wrb_explain(world->queue, some, max) != all->nr)
+		world_fail(world, "wrb_explain() of %u: another number", max);
+	for (uint32_t i = 0; i < max; i++)
+		if (some[i].lane != all->wrs[i].lane ||
+		    !same_wr(&some[i], &all->wrs[i]))
+			world_fail(world, "wrb_explain() of %u: WR %u differs",
+				   max, i);
+}
+
 void plan_explain(struct world *world, struct explained *explained)
 {
 	uint32_t staged = wrb_staged(world->queue);
@@ -20,6 +44,8 @@ void plan_explain(struct world *world, struct explained *explained)
 		world_fail(world, "I9: wrb_explain() allocates");
 	if (explained->nr < 0 && explained->nr != -ENOTCONN)
 		world_fail(world, "wrb_explain(): %d", explained->nr);
+	if (explained->nr > 0 && source_one_in(world->source, 4))
+		explain_some(world, explained);
 	if (world->nr_posted != nr_posted)
 		world_fail(world, "wrb_explain() posts");
 	if (wrb_staged(world->queue) != staged ||
@@ -139,14 +165,6 @@ static uint32_t next_of_lane(const struct wrb_plan_wr *wrs, uint32_t nr,
 	while (i < nr && wrs[i].lane != lane)
 		i++;
 	return i;
-}
-
-static bool same_wr(const struct wrb_plan_wr *a, const struct wrb_plan_wr *b)
-{
-	return a->dir == b->dir && a->nr_ops == b->nr_ops &&
-	       a->nr_sges == b->nr_sges && a->length == b->length &&
-	       a->remote_addr == b->remote_addr && a->rkey == b->rkey &&
-	       !a->signalled == !b->signalled && !a->chain_end == !b->chain_end;
 }
 
 static void check_lane(struct world *world, const struct explained *explained,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * While armed, a call of malloc() and its kin ends the program with a message.
- * Does nothing where sanitizers, which bring their own, are on.
+ * Does nothing under sanitizers and valgrind, which bring their own.
  */
 #ifndef NO_ALLOC_H
 #define NO_ALLOC_H

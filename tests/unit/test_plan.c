@@ -114,8 +114,6 @@ static struct plan walk_from(struct planner *p, uint32_t first)
 	struct plan_wr wr;
 
 	p->nr_wrs = 0;
-	while (!p->rules.merge && plan_next_plain(&plan, &wr))
-		record(p, &wr);
 	while (plan_next(&plan, &wr))
 		record(p, &wr);
 	plan_end(&plan);
@@ -729,6 +727,19 @@ static void stripe_offset_lane_full_waits(void **state)
 	assert_int_equal(p->wrs[0].wr.lane, (lane + 1) % 4);
 }
 
+static void stripe_offset_lane_full_write_wants_no_read_credit(void **state)
+{
+	struct planner *p = *state;
+	uint32_t lane;
+
+	stripe(p, WRB_STRIPE_OFFSET, 0, 1);
+	walk(p);
+	lane = p->wrs[0].wr.lane;
+	p->lanes[lane].slots = 0;
+	p->lanes[(lane + 1) % 4].reads = 0;
+	assert_int_equal(walk(p).stop, PLAN_NO_SLOT);
+}
+
 static void stripe_offset_no_lane_ready_plans_nothing(void **state)
 {
 	struct planner *p = *state;
@@ -784,6 +795,7 @@ int main(void)
 		plan_test(stripe_least_loaded_equals_from_start_lane),
 		plan_test(stripe_offset_same_address_same_lane),
 		plan_test(stripe_offset_lane_full_waits),
+		plan_test(stripe_offset_lane_full_write_wants_no_read_credit),
 		plan_test(stripe_offset_no_lane_ready_plans_nothing),
 		plan_test(stripe_pieces_spread_like_wrs),
 	};

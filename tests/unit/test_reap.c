@@ -271,6 +271,26 @@ static void reap_of_a_lost_peer_ends_at_once(void **state)
 	stop(&f);
 }
 
+static void reap_of_a_lost_peer_that_still_answers_ends(void **state)
+{
+	struct fixture f;
+	uint32_t failed = 0;
+	int64_t tries;
+
+	(void)state;
+	start(&f, 64, POLL_BUSY);
+	f.peer.check_result = -ENODEV;
+	for (tries = 0; tries < 1000000 && !failed; tries++) {
+		submit(&f, 1);
+		assert_int_equal(reap(&f.reaper, f.done, 1, NR_OPS), 1);
+		failed = count_failed(&f, 1);
+	}
+	assert_int_equal(failed, 1);
+	assert_int_equal(f.peer.nr_checks, 1);
+	assert_true(f.reaper.said);
+	stop(&f);
+}
+
 static void reap_by_event_of_a_lost_peer_ends(void **state)
 {
 	struct fixture f;
@@ -390,6 +410,7 @@ int main(void)
 		cmocka_unit_test(reap_with_short_queues_submits_the_rest),
 		cmocka_unit_test(reap_of_a_silent_device_ends_after_io_timeout),
 		cmocka_unit_test(reap_of_a_lost_peer_ends_at_once),
+		cmocka_unit_test(reap_of_a_lost_peer_that_still_answers_ends),
 		cmocka_unit_test(reap_by_event_of_a_lost_peer_ends),
 		cmocka_unit_test(reap_by_event_times_out_too),
 		cmocka_unit_test(reap_of_failed_lanes_returns_every_operation),

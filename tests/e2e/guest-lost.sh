@@ -1,0 +1,247 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# In two guests, the target in the first: a host that freezes, a cut link, a
+# network that loses packets. lost.sh runs it and does to the guests what a line
+# "host: ..." of the second one asks for.
+#
+# usage: guest-lost.sh N
+
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/faults.sh"
+
+io_timeout=5
+batch='--iodepth=16 --iodepth_batch_submit=8 --iodepth_batch_complete_max=16'
+
+#
+# Guest 1: a target for as long as guest 2 likes
+#
+
+# Guest 2 says by TCP when it has done.
+serve_until_told() {
+	start_target --connect_timeout=5s || return 1
+	nc -l -p 7000 >/tmp/told </dev/null
+	cat /tmp/target.log
+	grep -q 'all over' /tmp/told && stop_target
+}
+
+#
+# Guest 2
+#
+
+ask_host() { # WHAT: it answers through nobody, but is quick
+	echo "# host: $1"
+	sleep "${2:-1}"
+}
+
+link() { # up|down
+	ip link set eth0 "$1"
+}
+
+network() { # NETEM-ARG...
+	tc qdisc replace dev eth0 root netem "$@"
+}
+
+network_fine() {
+	network loss 0%
+}
+
+# Under running jobs: another qdisc would lose a packet in a way of its own.
+network_dead() {
+	tc qdisc change dev eth0 root netem loss 100%
+}
+
+# The jobs' arguments for every way to do it: twelve of them.
+twelve_ways() {
+	for rw in randread randwrite randrw; do
+		for qps in 1 4; do
+			for poll in busy event; do
+				echo "--name=$rw-$qps-$poll --rw=$rw" \
+					"--qps=$qps --poll=$poll" \
+					"--hostname=$PEER"
+			done
+		done
+	done
+}
+
+# What the QPs were given: a device may retry, or give up, for so long.
+bound=$(((io_timeout + 2) * 1000))
+
+# Twelve jobs run, then the way to the target is lost, and each says so in time.
+# That fio ends twelve jobs on an emulated CPU takes some seconds more.
+lost() { # THREAD LOSE-CMD...
+	thread=$1
+	shift
+	# shellcheck disable=SC2086,SC2046 # words on purpose
+	start_initiator --name=global --bs=4k --size=1m --time_based \
+		--runtime=99 --thread="$thread" --io_timeout=${io_timeout}s \
+		--connect_timeout=40s $batch $(twelve_ways)
+	wait_for 60 all_connected || return 1
+	sleep 2
+	"$@"
+	clocked within 200 "$initiator"
+	wait "$initiator"
+	lost_status=$?
+	cat /tmp/initiator.log
+	echo "ended after $took ms of $bound + 5000 with status $lost_status"
+	[ "$lost_status" = 12 ] && [ "$took" -le $((bound + 5000)) ] &&
+		each_says_why
+}
+
+all_connected() {
+	[ "$(rdma resource show qp | grep -c 'type RC state RTS')" = 30 ]
+}
+
+lost_why='it ended|does not answer|has completed for 5000 ms|does not say why'
+each_says_why() {
+	for name in $(twelve_ways | sed 's/--name=//; s/ .*//'); do
+		has /tmp/initiator.log \
+			"^rdma_batch: $name: .*($lost_why)" \
+			"^rdma_batch: $name: ops=[1-9]" \
+			"^$name: \(groupid=.*err= *[1-9]" || return 1
+	done
+}
+
+reachable() {
+	wait_for 20 ping -c 1 -W 1 "$PEER" && wait_for 20 still_serves
+}
+
+# A verified job, under whatever the network does meanwhile.
+verified() { # ARG...
+	# shellcheck disable=SC2086 # words on purpose
+	start_initiator --name=v --hostname="$PEER" --rw=randrw --bs=4k \
+		--size=512k --verify=crc32c --verify_fatal=1 --qps=4 $batch \
+		"$@"
+}
+
+# Data may come late, or not at all and that is said; never wrong.
+survives() { # SECONDS CMD...: the network's state
+	limit=$1
+	shift
+	retries_before=$(retries)
+	"$@"
+	verified --io_timeout=20s
+	within $((limit * 10)) "$initiator"
+	survived=$?
+	network_fine
+	[ "$survived" = 0 ] || kill -KILL "$initiator"
+	wait "$initiator"
+	exit_status=$?
+	cat /tmp/initiator.log
+	echo "status $exit_status; retries: $retries_before, then $(retries)"
+	[ "$survived" = 0 ] || return 1
+	[ "$exit_status" = 0 ] && has /tmp/initiator.log 'err= 0' && return
+	has /tmp/initiator.log '^rdma_batch: v: .*(does not answer|has completed for|no connection to|does not say why)'
+}
+
+retries() {
+	rdma statistic show link rxe0/1 | tr ' ' '\n' |
+		sed -n '/completer_retry_err/{n;p}'
+}
+
+# A pause shorter than the timeouts: the job goes on as if nothing had been.
+pauses() { # PAUSE-CMD RESUME-CMD
+	verified --time_based --runtime=8 --io_timeout=20s --rate_iops=300
+	wait_for 20 all_four || return 1
+	sleep 1
+	eval "$1"
+	sleep 3
+	eval "$2"
+	within 400 "$initiator"
+	wait "$initiator"
+	pause_status=$?
+	cat /tmp/initiator.log
+	[ "$pause_status" = 0 ] && has /tmp/initiator.log 'err= 0'
+}
+
+all_four() {
+	[ "$(rdma resource show qp | grep -c 'type RC state RTS')" = 4 ]
+}
+
+dead_end() {
+	fails 10 'within connect_timeout=2000 ms' --hostname="$PEER" --rw=write \
+		--size=4k --connect_timeout=2s
+}
+
+interrupted_while_lost() {
+	verified --time_based --runtime=99 --io_timeout="$io_timeout"s
+	wait_for 20 all_four || return 1
+	sleep 1
+	network_dead
+	sleep 1
+	kill -INT "$initiator"
+	clocked within 150 "$initiator"
+	interrupted_status=$?
+	network_fine
+	wait "$initiator"
+	interrupted_exit=$?
+	cat /tmp/initiator.log
+	echo "ended after $took ms with status $interrupted_exit"
+	[ "$interrupted_status" = 0 ] && [ "$interrupted_exit" != 0 ] &&
+		[ "$took" -le $((bound + 2000)) ]
+}
+
+losses() {
+	network_fine
+	wait_for 30 still_serves
+	before=$(resources)
+	ok 'all packets lost, twelve processes of all kinds' lost 0 \
+		network_dead
+	ok 'nobody answers: a connection is given up' dead_end
+	network_fine
+	ok 'the target serves again' reachable
+	ok 'SIGINT while nothing comes back' interrupted_while_lost
+	ok 'the target serves again' reachable
+	ok 'all packets lost, twelve threads of all kinds' lost 1 \
+		network_dead
+	network_fine
+	ok 'the target serves again' reachable
+	ok "the link goes down, twelve processes of all kinds" lost 0 link down
+	link up
+	ok 'the target serves again' reachable
+	ok "the target's host freezes, twelve processes of all kinds" lost 0 \
+		ask_host 'stop 1'
+	ok 'a frozen host: a connection is given up' dead_end
+	ask_host 'cont 1'
+	ok 'the target serves again' reachable
+	ok 'the cable is pulled, twelve threads of all kinds' lost 1 \
+		ask_host 'unplug 1'
+	ask_host 'plug 1'
+	ok 'the target serves again' reachable
+}
+
+pauses_and_noise() {
+	ok "the target's host freezes for 3 seconds: the job goes on" pauses \
+		'ask_host "stop 1" 0' 'ask_host "cont 1" 0'
+	ok 'all packets lost for 3 seconds: the job goes on' pauses \
+		network_dead 'tc qdisc change dev eth0 root netem loss 0%'
+	ok '1 % loss: no bad data' survives 60 network loss 1%
+	ok '5 % loss: no bad data' survives 60 network loss 5%
+	ok '20 ms delay: no bad data' survives 60 network delay 20ms
+	ok 'packets out of order: no bad data' survives 60 network delay 5ms \
+		reorder 75% 50%
+	ok 'packets twice: no bad data' survives 60 network duplicate 20%
+	ok 'corrupt packets: no bad data' survives 60 network corrupt 2%
+}
+
+nothing_new() {
+	[ "$(resources)" = "$before" ]
+}
+
+nothing_is_left() {
+	wait_for 10 nothing_new && no_leftovers && return
+	echo "before: $before"
+	echo "now:    $(resources)"
+	return 1
+}
+
+if [ "$1" = 1 ]; then
+	ok 'the target outlives it all' serve_until_told
+	ok 'and leaves no process' no_leftovers
+	finish
+fi
+losses
+pauses_and_noise
+ok 'nothing is left on the device, no process' nothing_is_left
+echo 'all over' | nc -w 5 "$PEER" 7000
+finish
