@@ -477,6 +477,7 @@ hand_instructions() {
 from_guest() {
 	open_directory
 	log=$out/guest.log
+	: >"$log"
 	cells=$(echo "$ops" | wc -w)
 	cells=$((cells * $(echo "$sizes" | wc -w) * $(echo "$batches" | wc -w) *
 		$(echo "$qps" | wc -w) * $(echo "$tools" | wc -w) * rounds))

@@ -22,7 +22,7 @@ skipped=0
 began=$(date +%s)
 
 steps="deps gcc clang sanitizers valgrind mutations lint distcheck native
-native-sanitizers guest-verbs guest-faults guest-6.1 guest-two guest-outside"
+native-sanitizers bench guest-verbs guest-faults guest-6.1 guest-two guest-outside"
 
 say() {
 	printf '%4ds  %s\n' $(($(date +%s) - began)) "$*"
@@ -48,7 +48,7 @@ asan_run() {
 }
 
 step_deps() {
-	sh jobs/deps.sh build fio guest check &&
+	sh jobs/deps.sh build fio report guest check &&
 		sh engine/fetch-fio-source.sh "$fio_dir"
 }
 
@@ -89,6 +89,15 @@ step_native() {
 step_native_sanitizers() {
 	export ENGINE="$top/build-asan/engine/fio-rdma_batch.so"
 	asan_run sh tests/e2e/native.sh
+}
+
+step_bench() {
+	sh tests/bench/smoke.sh
+}
+
+step_guest_bench() {
+	VM_TIMEOUT=600 sh tests/e2e/vm.sh tests/bench/doorbells.sh &&
+		sh tests/bench/smoke.sh guest
 }
 
 step_guest_verbs() {
