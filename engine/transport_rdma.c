@@ -565,7 +565,8 @@ static int say_lost(struct rdma *r, const struct lane *lane,
 	else
 		say(r,
 		    "the target %s has closed the connection of QP %u of %u "
-		    "(number %u): it ended or was killed",
+		    "(number %u): it ended, was killed, or gave this host up; "
+		    "see what it says",
 		    r->peer, lane_index(r, lane) + 1, r->t.nr_qps, qp_num);
 	return -ECONNRESET;
 }

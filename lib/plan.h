@@ -78,7 +78,8 @@ struct plan_run {
 	uint32_t next_op; /* after the last */
 	uint32_t nr_ops;
 	uint32_t nr_segs;
-	uint32_t skip; /* bytes of the first that were planned before */
+	struct plan_seg first; /* segment; all are in run_segs if several */
+	uint32_t skip;	       /* bytes of the first that were planned before */
 	uint32_t length;
 	uint32_t pieces; /* in all */
 	uint32_t pieces_left;
@@ -109,8 +110,7 @@ struct plan {
 	uint32_t nr_consumed; /* operations before it */
 	uint32_t open_bytes;  /* of next_op, planned; 0: none */
 	uint32_t open_pieces; /* WRs that its rest will take */
-	uint32_t nr_row_wrs;  /* WRs planned in rows */
-	uint32_t nr_run_wrs;  /* and by plan_next() */
+	uint32_t nr_wrs;      /* planned */
 	uint32_t row_slots;   /* of the row under way, at its begin */
 	uint32_t row_reads;   /* READ credits that it has left */
 	uint32_t nr_cut;      /* operations or runs that were cut */
@@ -220,7 +220,7 @@ static always_inline void plan_run_extend(struct plan *plan,
 {
 	const struct plan_rules *rules = plan->rules;
 	const uint32_t kind = run->op->kind, max_sge = rules->max_sge;
-	struct plan_seg seg = plan->run_segs[0];
+	struct plan_seg seg = run->first;
 	uint64_t remote_end = run->op->remote_addr + run->length;
 	uint64_t local_end = seg.addr + seg.length;
 	uint32_t nr_ops = 1, nr_segs = 1, next = run->next_op;
@@ -249,7 +249,12 @@ static always_inline void plan_run_extend(struct plan *plan,
 		room -= op->length;
 		next = op->next;
 	}
-	plan->run_segs[nr_segs - 1] = seg;
+	if (likely(nr_segs == 1)) {
+		run->first = seg;
+	} else {
+		plan->run_segs[nr_segs - 1] = seg;
+		run->first = plan->run_segs[0];
+	}
 	run->next_op = next;
 	run->nr_ops = nr_ops;
 	run->nr_segs = nr_segs;
@@ -257,8 +262,7 @@ static always_inline void plan_run_extend(struct plan *plan,
 }
 
 /* How a run is cut; op is its first operation. */
-static always_inline void plan_run_cut(const struct plan *plan,
-				       struct plan_run *run)
+static always_inline void plan_run_cut(struct plan *plan, struct plan_run *run)
 {
 	bool open = run->op->flags & OP_OPEN;
 	uint32_t n = open ? plan->cuts[run->first_op].pieces_left
@@ -266,6 +270,8 @@ static always_inline void plan_run_cut(const struct plan *plan,
 
 	run->pieces = n;
 	run->pieces_left = n;
+	if (run->nr_segs == 1)
+		plan->run_segs[0] = run->first;
 	run->piece_bytes = run->length / n;
 	run->longer = run->length % n;
 	run->sent = 0;
@@ -292,7 +298,7 @@ static always_inline void plan_run_begin(struct plan *plan)
 	run->skip = open ? plan->cuts[index].planned_bytes : 0;
 	run->length = op->length - run->skip;
 	run->pieces_left = 0;
-	plan->run_segs[0] = (struct plan_seg){
+	run->first = (struct plan_seg){
 		.addr = op->local_addr + run->skip,
 		.length = run->length,
 		.region = op->local,
@@ -389,7 +395,7 @@ static always_inline void plan_piece(struct plan *plan, struct plan_wr *wr)
 	wr->length = length;
 	wr->cut = true;
 	if (likely(run->nr_ops == 1)) {
-		wr->seg = plan->run_segs[0];
+		wr->seg = run->first;
 		wr->seg.addr += run->sent;
 		wr->seg.length = length;
 	} else {
@@ -414,7 +420,7 @@ static always_inline void plan_whole(struct plan *plan, struct plan_wr *wr)
 	wr->nr_ops = run->nr_ops;
 	wr->nr_segs = run->nr_segs;
 	wr->segs = plan->run_segs;
-	wr->seg = plan->run_segs[0];
+	wr->seg = run->first;
 	wr->length = run->length;
 	wr->cut = false;
 	plan_run_end(plan);
@@ -440,7 +446,7 @@ static always_inline bool plan_next(struct plan *plan, struct plan_wr *wr)
 		wr->remote_addr += run->sent;
 	if (unlikely(!plan_lane_take(plan, wr)))
 		return false;
-	plan->nr_run_wrs++;
+	plan->nr_wrs++;
 	if (unlikely(run->pieces_left))
 		plan_piece(plan, wr);
 	else
@@ -481,7 +487,7 @@ static always_inline void plan_row_end(struct plan *plan, uint32_t left)
 {
 	struct plan_lane *room = &plan->lanes[plan->lane];
 
-	plan->nr_row_wrs += plan->row_slots - left;
+	plan->nr_wrs += plan->row_slots - left;
 	if (unlikely(!room->ready))
 		return;
 	room->slots = left;

@@ -456,7 +456,14 @@ static always_inline void plan_apply(struct wrb_queue *queue,
 	struct wrb_stats *stats = &queue->flight.stats;
 
 	op_list_drop(staged, plan->nr_consumed, plan->next_op);
-	if (unlikely(plan->open_bytes)) {
+	stats->merged += plan->nr_merged;
+	stats->chunked += plan->nr_cut;
+	stats->chunks += plan->nr_pieces;
+	if (likely(plan->stop == PLAN_ALL))
+		return;
+	stats->sq_stalls += plan->stop == PLAN_NO_SLOT;
+	stats->read_stalls += plan->stop == PLAN_NO_READ;
+	if (plan->open_bytes) {
 		struct op_cut *cut = &queue->flight.ops.cuts[plan->next_op];
 
 		op_get(&queue->flight.ops, plan->next_op)->flags |= OP_OPEN;
@@ -464,11 +471,6 @@ static always_inline void plan_apply(struct wrb_queue *queue,
 		cut->planned_bytes = plan->open_bytes;
 		cut->pieces_left = plan->open_pieces;
 	}
-	stats->merged += plan->nr_merged;
-	stats->chunked += plan->nr_cut;
-	stats->chunks += plan->nr_pieces;
-	stats->sq_stalls += plan->stop == PLAN_NO_SLOT;
-	stats->read_stalls += plan->stop == PLAN_NO_READ;
 }
 
 static void queue_sort(struct wrb_queue *queue)
@@ -533,59 +535,57 @@ static always_inline uint32_t submit_pieces(struct plan *plan,
 	return slots;
 }
 
-static noinline void submit_rows(struct flight *flight, struct plan *plan)
+static noinline uint32_t submit_rows(struct wrb_queue *queue)
 {
-	struct post post = post_begin(flight);
-	struct plan copy = *plan;
+	struct post post = post_begin(&queue->flight);
+	struct plan plan = plan_make(queue, queue->flight.room);
 	uint32_t slots, left;
 
-	while (plan_row_begin(&copy)) {
-		slots = copy.row_slots;
+	while (plan_row_begin(&plan)) {
+		slots = plan.row_slots;
 		left = slots;
-		if (!copy.run.pieces_left)
-			left = submit_whole(&copy, &post, slots);
+		if (!plan.run.pieces_left)
+			left = submit_whole(&plan, &post, slots);
 		if (left == slots)
-			left = submit_pieces(&copy, &post, slots);
-		plan_row_end(&copy, left);
+			left = submit_pieces(&plan, &post, slots);
+		plan_row_end(&plan, left);
 	}
 	post_leave_lane(&post);
-	*plan = copy;
+	plan_end(&plan);
+	plan_apply(queue, &plan);
+	return plan.nr_wrs;
 }
 
 /* Merged operations, or another stripe policy than rows can have. */
-static noinline void submit_runs(struct flight *flight, struct plan *plan)
+static noinline uint32_t submit_runs(struct wrb_queue *queue)
 {
-	struct post post = post_begin(flight);
-	struct plan copy = *plan;
+	struct post post = post_begin(&queue->flight);
+	struct plan plan = plan_make(queue, queue->flight.room);
 	struct plan_wr wr;
 
-	while (plan_next(&copy, &wr))
+	while (plan_next(&plan, &wr))
 		post_add(&post, &wr);
 	post_leave_lane(&post);
-	*plan = copy;
+	plan_end(&plan);
+	plan_apply(queue, &plan);
+	return plan.nr_wrs;
 }
 
 wrb_export int wrb_submit(struct wrb_queue *queue)
 {
 	struct flight *flight = &queue->flight;
-	struct op_list *staged = &flight->ops.staged;
-	struct plan plan;
 	uint32_t nr_wrs, untaken;
 
-	if (!staged->nr)
+	if (!flight->ops.staged.nr)
 		return 0;
 	if (unlikely(!flight->nr_ready))
 		return -ENOTCONN;
 	if (queue->flags & WRB_SORT)
 		queue_sort(queue);
-	plan = plan_make(queue, flight->room);
 	if (queue->rules.merge || queue->rules.stripe != WRB_STRIPE_BATCH)
-		submit_runs(flight, &plan);
+		nr_wrs = submit_runs(queue);
 	else
-		submit_rows(flight, &plan);
-	plan_end(&plan);
-	plan_apply(queue, &plan);
-	nr_wrs = plan.nr_row_wrs + plan.nr_run_wrs;
+		nr_wrs = submit_rows(queue);
 	if (likely(nr_wrs))
 		queue->first_lane = plan_lane_after(queue->rules.nr_lanes,
 						    queue->first_lane);

@@ -21,8 +21,9 @@ failed=0
 skipped=0
 began=$(date +%s)
 
-steps="deps gcc clang sanitizers valgrind mutations lint distcheck native
-native-sanitizers bench guest-verbs guest-faults guest-6.1 guest-two guest-outside"
+steps="deps gcc clang sanitizers valgrind mutations lint distcheck budget native
+native-sanitizers bench guest-verbs guest-faults guest-rogue guest-lost guest-6.1
+guest-two guest-outside guest-bench"
 
 say() {
 	printf '%4ds  %s\n' $(($(date +%s) - began)) "$*"
@@ -73,6 +74,11 @@ step_mutations() {
 	sh tests/property/mutations.sh
 }
 
+step_budget() {
+	make -C build tests/bench/bench_plan &&
+		sh tests/bench/budget.sh "$top/build/tests/bench/bench_plan"
+}
+
 step_lint() {
 	sh tests/lint.sh
 }
@@ -106,6 +112,17 @@ step_guest_verbs() {
 
 step_guest_faults() {
 	VM_TIMEOUT=600 sh tests/e2e/vm.sh tests/e2e/guest-faults.sh
+}
+
+step_guest_rogue() {
+	rogue=$top/build/tests/e2e/rogue
+	make -C build tests/e2e/rogue &&
+		VM_TIMEOUT=900 VM_FILES=$rogue sh tests/e2e/vm.sh \
+			tests/e2e/guest-rogue.sh "$rogue"
+}
+
+step_guest_lost() {
+	VM_TIMEOUT=900 sh tests/e2e/lost.sh
 }
 
 step_guest_6_1() {

@@ -7,6 +7,8 @@
  *
  * usage: bench_plan [--csv] [--rounds N] [--ms N] [--case NAME] [--batch N]
  *                   [--lanes N] [--side NAME]
+ *        bench_plan --runs N ...   N batches of each, timing nothing: for a
+ *                                  profiler, or to count instructions
  */
 #include <getopt.h>
 #include <malloc.h>
@@ -40,6 +42,7 @@ struct settings {
 	uint32_t ms; /* of one measurement */
 	const char *shape, *side;
 	uint32_t batch, lanes; /* 0: all */
+	uint32_t runs;	       /* 0: measure */
 };
 
 /* -- allocations, counted ----------------------------------------------- */
@@ -299,6 +302,7 @@ static void settings_read(struct settings *set, int argc, char **argv)
 		{ "batch", required_argument, NULL, 'b' },
 		{ "lanes", required_argument, NULL, 'l' },
 		{ "side", required_argument, NULL, 's' },
+		{ "runs", required_argument, NULL, 'n' },
 		{ NULL, 0, NULL, 0 },
 	};
 	int c;
@@ -326,9 +330,27 @@ static void settings_read(struct settings *set, int argc, char **argv)
 		case 's':
 			set->side = optarg;
 			break;
+		case 'n':
+			set->runs = number(optarg, 1000000);
+			break;
 		default:
 			exit(2);
 		}
+}
+
+/* So many batches of each side, and nothing else. */
+static void repeat(const struct settings *set, const struct bench_work *work)
+{
+	for (uint32_t s = 0; s < NR_SIDES; s++) {
+		void *arg;
+
+		if (!wanted(set->side, sides[s]->name))
+			continue;
+		arg = sides[s]->make(work);
+		for (uint32_t i = 0; i < set->runs; i++)
+			sides[s]->run(arg, work);
+		sides[s]->drop(arg);
+	}
 }
 
 static void run_one(const struct settings *set, const struct bench_case *shape,
@@ -342,8 +364,12 @@ static void run_one(const struct settings *set, const struct bench_case *shape,
 	    !wanted(set->shape, shape->name))
 		return;
 	work_make(&work, shape, batch, lanes);
-	row_measure(set, &work, &row);
-	print_row(set, &work, batch, &row);
+	if (set->runs) {
+		repeat(set, &work);
+	} else {
+		row_measure(set, &work, &row);
+		print_row(set, &work, batch, &row);
+	}
 	work_free(&work);
 }
 
@@ -352,13 +378,14 @@ int main(int argc, char **argv)
 	struct settings set = { .rounds = 7, .ms = 3 };
 
 	settings_read(&set, argc, argv);
-	print_head(&set);
+	if (!set.runs)
+		print_head(&set);
 	for (uint32_t s = 0; s < NR_SHAPES; s++)
 		for (uint32_t l = 0; lane_counts[l]; l++)
 			for (uint32_t b = 0; batches[b]; b++)
 				run_one(&set, &shapes[s], lane_counts[l],
 					batches[b]);
-	if (!set.shape && !set.side)
+	if (!set.shape && !set.side && !set.runs)
 		print_retained(&set);
 	return 0;
 }

@@ -243,7 +243,7 @@ target_killed() { # THREAD
 each_says_why() {
 	for name in $(twelve_ways | sed 's/--name=//; s/ .*//'); do
 		has /tmp/initiator.log \
-			"^rdma_batch: $name: .*(it ended or was killed|does not answer|has completed for)" \
+			"^rdma_batch: $name: .*(it ended, was killed|does not answer|has completed for)" \
 			"^rdma_batch: $name: ops=[1-9]" \
 			"^$name: \(groupid=.*err= *[1-9]" || return 1
 	done

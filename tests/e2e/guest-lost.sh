@@ -5,7 +5,7 @@
 # network that loses packets. lost.sh runs it and does to the guests what a line
 # "host: ..." of the second one asks for.
 #
-# usage: guest-lost.sh N
+# usage: guest-lost.sh N [PART...]    a part is one of the functions at the end
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/faults.sh"
@@ -19,7 +19,7 @@ batch='--iodepth=16 --iodepth_batch_submit=8 --iodepth_batch_complete_max=16'
 
 # Guest 2 says by TCP when it has done.
 serve_until_told() {
-	start_target --connect_timeout=5s || return 1
+	start_target --connect_timeout=60s || return 1
 	nc -l -p 7000 >/tmp/told </dev/null
 	cat /tmp/target.log
 	grep -q 'all over' /tmp/told && stop_target
@@ -76,7 +76,12 @@ lost() { # THREAD LOSE-CMD...
 	start_initiator --name=global --bs=4k --size=1m --time_based \
 		--runtime=99 --thread="$thread" --io_timeout=${io_timeout}s \
 		--connect_timeout=40s $batch $(twelve_ways)
-	wait_for 60 all_connected || return 1
+	wait_for 90 all_connected || {
+		rdma resource show qp
+		signal_family KILL "$initiator"
+		cat /tmp/initiator.log
+		return 1
+	}
 	sleep 2
 	"$@"
 	clocked within 200 "$initiator"
@@ -92,7 +97,7 @@ all_connected() {
 	[ "$(rdma resource show qp | grep -c 'type RC state RTS')" = 30 ]
 }
 
-lost_why='it ended|does not answer|has completed for 5000 ms|does not say why'
+lost_why='it ended, was killed|does not answer|has completed for 5000 ms|does not say why'
 each_says_why() {
 	for name in $(twelve_ways | sed 's/--name=//; s/ .*//'); do
 		has /tmp/initiator.log \
@@ -140,9 +145,12 @@ retries() {
 }
 
 # A pause shorter than the timeouts: the job goes on as if nothing had been.
-pauses() { # PAUSE-CMD RESUME-CMD
+goes_on() { # PAUSE-CMD RESUME-CMD
 	verified --time_based --runtime=8 --io_timeout=20s --rate_iops=300
-	wait_for 20 all_four || return 1
+	wait_for 20 all_four || {
+		signal_family KILL "$initiator"
+		return 1
+	}
 	sleep 1
 	eval "$1"
 	sleep 3
@@ -181,10 +189,7 @@ interrupted_while_lost() {
 		[ "$took" -le $((bound + 2000)) ]
 }
 
-losses() {
-	network_fine
-	wait_for 30 still_serves
-	before=$(resources)
+silence() {
 	ok 'all packets lost, twelve processes of all kinds' lost 0 \
 		network_dead
 	ok 'nobody answers: a connection is given up' dead_end
@@ -196,25 +201,37 @@ losses() {
 		network_dead
 	network_fine
 	ok 'the target serves again' reachable
-	ok "the link goes down, twelve processes of all kinds" lost 0 link down
+}
+
+link_down() {
+	ok 'the link goes down, twelve processes of all kinds' lost 0 link down
 	link up
 	ok 'the target serves again' reachable
+}
+
+frozen() {
 	ok "the target's host freezes, twelve processes of all kinds" lost 0 \
 		ask_host 'stop 1'
 	ok 'a frozen host: a connection is given up' dead_end
 	ask_host 'cont 1'
 	ok 'the target serves again' reachable
+}
+
+unplugged() {
 	ok 'the cable is pulled, twelve threads of all kinds' lost 1 \
 		ask_host 'unplug 1'
 	ask_host 'plug 1'
 	ok 'the target serves again' reachable
 }
 
-pauses_and_noise() {
-	ok "the target's host freezes for 3 seconds: the job goes on" pauses \
+pauses() {
+	ok "the target's host freezes for 3 seconds: the job goes on" goes_on \
 		'ask_host "stop 1" 0' 'ask_host "cont 1" 0'
-	ok 'all packets lost for 3 seconds: the job goes on' pauses \
+	ok 'all packets lost for 3 seconds: the job goes on' goes_on \
 		network_dead 'tc qdisc change dev eth0 root netem loss 0%'
+}
+
+noise() {
 	ok '1 % loss: no bad data' survives 60 network loss 1%
 	ok '5 % loss: no bad data' survives 60 network loss 5%
 	ok '20 ms delay: no bad data' survives 60 network delay 20ms
@@ -240,8 +257,14 @@ if [ "$1" = 1 ]; then
 	ok 'and leaves no process' no_leftovers
 	finish
 fi
-losses
-pauses_and_noise
+shift
+[ $# != 0 ] || set -- silence link_down frozen unplugged pauses noise
+network_fine
+wait_for 30 still_serves
+before=$(resources)
+for part; do
+	"$part"
+done
 ok 'nothing is left on the device, no process' nothing_is_left
 echo 'all over' | nc -w 5 "$PEER" 7000
 finish

@@ -4,6 +4,8 @@
 # Runs guest-lost.sh in two guests and does to them, through QEMU's monitor, what
 # lines "host: WHAT GUEST" of their output ask for: stop and cont freeze and
 # thaw a guest, unplug and plug its network.
+#
+# usage: lost.sh [PART...]    see guest-lost.sh
 
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 2
@@ -17,7 +19,7 @@ monitor() { # GUEST COMMAND
 		sysread($monitor, my $prompt, 4096);
 		syswrite($monitor, "$command\n");
 		sysread($monitor, my $answer, 4096);
-	' "$work/guest$1.sock" "$2" 
+	' "$work/guest$1.sock" "$2"
 }
 
 obey() { # WHAT GUEST
@@ -30,7 +32,8 @@ obey() { # WHAT GUEST
 }
 
 {
-	VM_MONITOR_DIR=$work sh "$here/vm.sh" --guests 2 "$here/guest-lost.sh"
+	VM_MONITOR_DIR=$work sh "$here/vm.sh" --guests 2 \
+		"$here/guest-lost.sh" "$@"
 	echo $? >"$work/status"
 } | while IFS= read -r line; do
 	printf '%s\n' "$line"
