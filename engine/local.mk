@@ -53,6 +53,8 @@ engine_libengine_la_SOURCES = \
 	engine/transport.h \
 	engine/transport_memory.c \
 	engine/transport_rdma.c
+engine_libengine_la_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DENGINE_VERSION='"$(PACKAGE_VERSION)"'
 engine_libengine_la_CFLAGS = $(AM_CFLAGS) $(IBVERBS_CFLAGS) $(RDMACM_CFLAGS) \
 	$(CRYPTO_CFLAGS) -fvisibility=hidden
 

@@ -205,7 +205,10 @@ char *report_json(const struct report_job *job, const struct wrb_queue *queue,
 	print_json_string(out, t->peer);
 	fprintf(out, ",\"device\":");
 	print_json_string(out, t->device);
-	fprintf(out, ",\"stripe\":\"%s\"", stripe_name(job->conf->stripe));
+	fprintf(out,
+		",\"engine_version\":\"%s\",\"libwrb_version\":\"%s\""
+		",\"stripe\":\"%s\"",
+		ENGINE_VERSION, wrb_version(), stripe_name(job->conf->stripe));
 	print_json_stats(out, &s);
 	print_json_granted(out, t);
 	print_json_lanes(out, queue, t->nr_qps);

@@ -6,6 +6,7 @@
 # usage: deps.sh GROUP...
 #   build   what ./configure and make need
 #   fio     fio itself, and jq to read its JSON
+#   report  what makes reports and plots of jobs/sweep.sh and jobs/compare.sh
 #   guest   what tests/e2e/vm.sh boots its soft-RoCE guests from
 #   check   what the tests and the code checks need
 #
@@ -15,6 +16,7 @@
 build='gcc make autoconf automake libtool pkg-config libibverbs-dev
 	librdmacm-dev libssl-dev dpkg-dev xz-utils'
 fio='fio jq'
+report='python3 gnuplot-nox perftest'
 guest='qemu-system-x86 busybox-static kmod cpio xz-utils iproute2 dash procps
 	util-linux ibverbs-providers ibverbs-utils rdmacm-utils perftest
 	iputils-ping strace jq'
@@ -81,16 +83,17 @@ clang_runtime() {
 	echo "$name"
 }
 
-[ $# -gt 0 ] || die 'usage: deps.sh build|fio|guest|check ...' 2
+[ $# -gt 0 ] || die 'usage: deps.sh build|fio|report|guest|check ...' 2
 
 wanted=
 for group; do
 	case $group in
 	build) wanted="$wanted $build" ;;
 	fio) wanted="$wanted $fio" ;;
+	report) wanted="$wanted $report" ;;
 	guest) wanted="$wanted $guest" ;;
 	check) wanted="$wanted $check" ;;
-	*) die "no group '$group'; there are build, fio, guest and check" 2 ;;
+	*) die "no group '$group'; there are build, fio, report, guest and check" 2 ;;
 	esac
 done
 

@@ -22,8 +22,8 @@ skipped=0
 began=$(date +%s)
 
 steps="deps gcc clang sanitizers valgrind mutations lint distcheck budget native
-native-sanitizers guest-verbs guest-faults guest-rogue guest-security guest-lost
-guest-6.1 guest-two guest-outside"
+native-sanitizers bench guest-verbs guest-faults guest-rogue guest-security
+guest-lost guest-6.1 guest-two guest-outside guest-bench"
 
 say() {
 	printf '%4ds  %s\n' $(($(date +%s) - began)) "$*"
@@ -49,7 +49,7 @@ asan_run() {
 }
 
 step_deps() {
-	sh jobs/deps.sh build fio guest check &&
+	sh jobs/deps.sh build fio report guest check &&
 		sh engine/fetch-fio-source.sh "$fio_dir"
 }
 
@@ -95,6 +95,15 @@ step_native() {
 step_native_sanitizers() {
 	export ENGINE="$top/build-asan/engine/fio-rdma_batch.so"
 	asan_run sh tests/e2e/native.sh
+}
+
+step_bench() {
+	sh tests/bench/smoke.sh
+}
+
+step_guest_bench() {
+	VM_TIMEOUT=600 sh tests/e2e/vm.sh tests/bench/doorbells.sh &&
+		sh tests/bench/smoke.sh guest
 }
 
 step_guest_verbs() {
