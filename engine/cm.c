@@ -298,7 +298,8 @@ const char *cm_memlock_hint(int err, char text[CM_HINT_TEXT])
 	struct rlimit limit;
 
 	text[0] = '\0';
-	if (abs(err) != ENOMEM || getrlimit(RLIMIT_MEMLOCK, &limit))
+	if (abs(err) != ENOMEM || getrlimit(RLIMIT_MEMLOCK, &limit) ||
+	    limit.rlim_cur == RLIM_INFINITY)
 		return text;
 	limit_text(limit.rlim_cur, soft, sizeof(soft));
 	limit_text(limit.rlim_max, hard, sizeof(hard));

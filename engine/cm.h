@@ -68,7 +68,7 @@ struct cm_event {
 int cm_next_event(struct rdma_event_channel *channel, struct cm_event *event);
 
 /*
- * After ENOMEM: " (locked memory ...)" with the limits and how to raise them;
+ * After ENOMEM, where locked memory is limited: the limits and how to raise them;
  * else "".
  */
 const char *cm_memlock_hint(int err, char text[CM_HINT_TEXT]);

@@ -6,7 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "allow.h"
 #include "wrb.h"
+
+#define CONF_TOKEN_BYTES 512
 
 enum conf_role { ROLE_INITIATOR, ROLE_TARGET };
 enum conf_transport { TRANSPORT_RDMA, TRANSPORT_MEMORY };
@@ -20,6 +23,12 @@ enum conf_access {
 };
 
 enum conf_region_mem { REGION_MALLOC, REGION_HUGEPAGE, REGION_FILE };
+
+/* A shared secret; nr_bytes 0: there is none. */
+struct conf_token {
+	uint16_t nr_bytes;
+	uint8_t bytes[CONF_TOKEN_BYTES];
+};
 
 /* Strings are borrowed from fio's option memory, valid until cleanup. */
 struct engine_conf {
@@ -51,7 +60,11 @@ struct engine_conf {
 	uint32_t connect_timeout_ms;
 	uint32_t io_timeout_ms;
 
-	uint32_t clients; /* target: ends after so many; 0: never */
+	uint32_t clients;     /* target: ends after so many; 0: never */
+	uint32_t max_clients; /* target: at once; 0: no bound */
+	uint32_t max_qps;     /* target: of all clients; 0: no bound */
+	struct allow allow;   /* target */
+	struct conf_token token;
 	enum conf_access access;
 	bool isolate; /* target: a PD and a registration for each client */
 	enum conf_region_mem region_mem;

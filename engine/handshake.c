@@ -6,8 +6,9 @@
  *	 4  version		2
  *	 6  kind		2
  *	hello:   8 client 8, 16 region_bytes 8, 24 lane 2, 26 nr_lanes 2,
- *		28 need 1, 29 zero 11
- *	welcome: 8 addr 8, 16 bytes 8, 24 rkey 4, 28 access 1, 29 zero 11
+ *		28 need 1, 29 auth 1, 30 zero 2, 32 challenge 8, 40 proof 16
+ *	welcome: 8 addr 8, 16 bytes 8, 24 rkey 4, 28 access 1, 29 zero 11,
+ *		40 proof 32
  *	refusal: 8 reason 2, 10 zero 6 (not looked at), 16 value 8
  */
 #include <errno.h>
@@ -94,6 +95,17 @@ void hello_encode(const struct hello *hello, uint8_t wire[HELLO_BYTES])
 	put(wire + 24, hello->lane, 2);
 	put(wire + 26, hello->nr_lanes, 2);
 	put(wire + 28, hello->need, 1);
+	put(wire + 29, hello->auth, 1);
+	put(wire + 32, hello->challenge, 8);
+	memcpy(wire + HELLO_PROOF_AT, hello->proof, HELLO_PROOF_BYTES);
+}
+
+static bool auth_makes_sense(const struct hello *hello)
+{
+	if (hello->auth == AUTH_PROVES)
+		return hello->challenge;
+	return (hello->auth == AUTH_NONE || hello->auth == AUTH_ASKS) &&
+	       !hello->challenge && is_zero(hello->proof, HELLO_PROOF_BYTES);
 }
 
 static bool hello_makes_sense(const struct hello *hello)
@@ -101,7 +113,7 @@ static bool hello_makes_sense(const struct hello *hello)
 	return hello->client && hello->nr_lanes &&
 	       hello->nr_lanes <= WRB_MAX_LANES &&
 	       hello->lane < hello->nr_lanes && is_access(hello->need) &&
-	       is_region_size(hello->region_bytes);
+	       is_region_size(hello->region_bytes) && auth_makes_sense(hello);
 }
 
 int hello_decode(const void *wire, size_t bytes, struct hello *hello,
@@ -120,8 +132,11 @@ int hello_decode(const void *wire, size_t bytes, struct hello *hello,
 		.lane = (uint16_t)get(at + 24, 2),
 		.nr_lanes = (uint16_t)get(at + 26, 2),
 		.need = at[28],
+		.auth = at[29],
+		.challenge = get(at + 32, 8),
 	};
-	if (!hello_makes_sense(&found) || !is_zero(at + 29, HELLO_BYTES - 29))
+	memcpy(found.proof, at + HELLO_PROOF_AT, HELLO_PROOF_BYTES);
+	if (!hello_makes_sense(&found) || !is_zero(at + 30, 2))
 		return -ERANGE;
 	*hello = found;
 	return 0;
@@ -134,6 +149,7 @@ void welcome_encode(const struct welcome *w, uint8_t wire[WELCOME_BYTES])
 	put(wire + 16, w->bytes, 8);
 	put(wire + 24, w->rkey, 4);
 	put(wire + 28, w->access, 1);
+	memcpy(wire + WELCOME_PROOF_AT, w->proof, WELCOME_PROOF_BYTES);
 }
 
 static bool welcome_makes_sense(const struct welcome *w)
@@ -158,8 +174,9 @@ int welcome_decode(const void *wire, size_t bytes, struct welcome *w,
 		.rkey = (uint32_t)get(at + 24, 4),
 		.access = at[28],
 	};
+	memcpy(found.proof, at + WELCOME_PROOF_AT, WELCOME_PROOF_BYTES);
 	if (!welcome_makes_sense(&found) ||
-	    !is_zero(at + 29, WELCOME_BYTES - 29))
+	    !is_zero(at + 29, WELCOME_PROOF_AT - 29))
 		return -ERANGE;
 	*w = found;
 	return 0;

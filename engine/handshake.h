@@ -14,10 +14,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HANDSHAKE_VERSION 1
-#define HELLO_BYTES	  40 /* <= 56 */
-#define WELCOME_BYTES	  40 /* <= 196 */
+#define HANDSHAKE_VERSION 2
+#define HELLO_BYTES	  56 /* <= 56 */
+#define WELCOME_BYTES	  72 /* <= 196 */
 #define REFUSAL_BYTES	  24 /* <= 148 */
+
+/* Where a message ends and the proof of its sender begins; see token.h. */
+#define HELLO_PROOF_AT	    40
+#define HELLO_PROOF_BYTES   (HELLO_BYTES - HELLO_PROOF_AT)
+#define WELCOME_PROOF_AT    40
+#define WELCOME_PROOF_BYTES (WELCOME_BYTES - WELCOME_PROOF_AT)
+
+/* What an initiator says of a token. */
+enum hello_auth {
+	AUTH_NONE = 0,	 /* it has none; no challenge, no proof */
+	AUTH_ASKS = 1,	 /* it has one, and no challenge to answer yet */
+	AUTH_PROVES = 2, /* the hello answers the challenge in it */
+};
 
 /* Initiator -> target, in the REQ of each lane. */
 struct hello {
@@ -25,7 +38,10 @@ struct hello {
 	uint16_t lane;	 /* 0..nr_lanes - 1 */
 	uint16_t nr_lanes;     /* 1..WRB_MAX_LANES */
 	uint8_t need;	       /* enum conf_access */
+	uint8_t auth;	       /* enum hello_auth */
 	uint64_t region_bytes; /* least that the job needs, 1..2^48 */
+	uint64_t challenge;    /* not 0 with AUTH_PROVES, else 0 */
+	uint8_t proof[HELLO_PROOF_BYTES]; /* zero without AUTH_PROVES */
 };
 
 /* Target -> initiator, in the REP. */
@@ -33,18 +49,26 @@ struct welcome {
 	uint64_t addr;	/* addr + bytes does not wrap */
 	uint64_t bytes; /* 1..2^48 */
 	uint32_t rkey;
-	uint8_t access; /* enum conf_access */
+	uint8_t access;			    /* enum conf_access */
+	uint8_t proof[WELCOME_PROOF_BYTES]; /* zero without a token */
 };
 
 enum refusal_reason {
-	REFUSED_MAGIC = 1,     /* not ours: no engine of this kind */
-	REFUSED_VERSION = 2,   /* value: the target's version */
-	REFUSED_LANE = 3,      /* lane out of range, or twice */
-	REFUSED_SIZE = 4,      /* value: the region's bytes */
-	REFUSED_ACCESS = 5,    /* value: enum conf_access that is allowed */
-	REFUSED_RESOURCES = 6, /* value: the errno at the target */
-	REFUSED_ENDING = 7,    /* the target is on its way out */
-	REFUSED_FIELD = 8,     /* a field has no sensible value */
+	REFUSED_MAGIC = 1,	/* not ours: no engine of this kind */
+	REFUSED_VERSION = 2,	/* value: the target's version */
+	REFUSED_LANE = 3,	/* lane out of range, or twice */
+	REFUSED_SIZE = 4,	/* value: the region's bytes */
+	REFUSED_ACCESS = 5,	/* value: enum conf_access that is allowed */
+	REFUSED_RESOURCES = 6,	/* value: the errno at the target */
+	REFUSED_ENDING = 7,	/* the target is on its way out */
+	REFUSED_FIELD = 8,	/* a field has no sensible value */
+	REFUSED_ADDRESS = 9,	/* not in the target's allow= */
+	REFUSED_CLIENTS = 10,	/* value: the target's max_clients= */
+	REFUSED_QPS = 11,	/* value: the target's max_qps= */
+	REFUSED_CHALLENGE = 12, /* value: not 0; come again and answer it */
+	REFUSED_NO_TOKEN = 13,	/* the target wants one, the hello has none */
+	REFUSED_TOKEN = 14,	/* the proof is wrong */
+	REFUSED_TOKENLESS = 15, /* the hello has one, the target has none */
 };
 
 /* Target -> initiator, in the REJ. */

@@ -26,12 +26,16 @@ engine_libengine_fio_la_CFLAGS = $(AM_CFLAGS) $(IBVERBS_CFLAGS) \
 	-fvisibility=hidden
 
 engine_libengine_la_SOURCES = \
+	engine/allow.c \
+	engine/allow.h \
 	engine/caps.c \
 	engine/caps.h \
 	engine/cm.c \
 	engine/cm.h \
 	engine/export.c \
 	engine/export.h \
+	engine/gate.c \
+	engine/gate.h \
 	engine/handshake.c \
 	engine/handshake.h \
 	engine/rdma_device.c \
@@ -44,13 +48,15 @@ engine_libengine_la_SOURCES = \
 	engine/report.h \
 	engine/serve.c \
 	engine/serve.h \
+	engine/token.c \
+	engine/token.h \
 	engine/transport.h \
 	engine/transport_memory.c \
 	engine/transport_rdma.c
 engine_libengine_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DENGINE_VERSION='"$(PACKAGE_VERSION)"'
 engine_libengine_la_CFLAGS = $(AM_CFLAGS) $(IBVERBS_CFLAGS) $(RDMACM_CFLAGS) \
-	-fvisibility=hidden
+	$(CRYPTO_CFLAGS) -fvisibility=hidden
 
 # Where a fio with dynamic engines looks for ioengine=rdma_batch.
 fiodir = $(libdir)/fio
@@ -61,7 +67,7 @@ engine_fio_rdma_batch_la_LIBADD = \
 	engine/libengine.la \
 	lib/libmemdev.la \
 	lib/libwrb-core.la \
-	$(RDMACM_LIBS) $(IBVERBS_LIBS)
+	$(RDMACM_LIBS) $(IBVERBS_LIBS) $(CRYPTO_LIBS)
 # now: a symbol that is missing shows when the engine is loaded, not at the
 # first call. nodelete: fio closes the module while threads may still run.
 engine_fio_rdma_batch_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version \

@@ -9,6 +9,7 @@
 #include <ctype.h>
 
 #include "options.h"
+#include "token.h"
 
 /* The words of options that take one. */
 /* clang-format off */
@@ -262,6 +263,48 @@ static int read_region_mem(const char *text, const struct engine_env *env,
 	return 0;
 }
 
+static int read_allow(const char *text, const struct engine_env *env,
+		      struct engine_conf *conf)
+{
+	const char *wrong, *item;
+	int length;
+
+	if (!text)
+		return 0;
+	wrong = allow_parse(text, &conf->allow, &item, &length);
+	if (!wrong)
+		return 0;
+	env->error(env->arg,
+		   "allow=%s is refused: \"%.*s\" %s; give addresses and "
+		   "prefixes, as 10.0.0.0/24,fd00::7",
+		   text, length, item, wrong);
+	return EINVAL;
+}
+
+static int read_token(const struct option_texts *texts,
+		      const struct engine_env *env, struct engine_conf *conf)
+{
+	const char *text = texts->token;
+	size_t length = text ? strlen(text) : 0;
+
+	if (text && texts->token_file) {
+		env->error(env->arg, "token= and token_file= are refused "
+				     "together: leave one out");
+		return EINVAL;
+	}
+	if (texts->token_file)
+		return -token_read(texts->token_file, env, &conf->token);
+	if (text && (!length || length > CONF_TOKEN_BYTES)) {
+		env->error(env->arg,
+			   "token= of %zu bytes is refused: it has 1 to %u",
+			   length, CONF_TOKEN_BYTES);
+		return EINVAL;
+	}
+	memcpy(conf->token.bytes, text ? text : "", length);
+	conf->token.nr_bytes = (uint16_t)length;
+	return 0;
+}
+
 /* Options that are fine each, but not together. NULL, or a sentence. */
 static const char *unfit_together(const struct engine_conf *conf)
 {
@@ -325,6 +368,7 @@ int options_read(struct thread_data *td, const struct engine_env *env,
 	const struct option_texts *texts = td->eo;
 	const char *unfit;
 	size_t i;
+	int rc;
 
 	memset(conf, 0, sizeof(*conf));
 	for (i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
@@ -332,6 +376,11 @@ int options_read(struct thread_data *td, const struct engine_env *env,
 			return EINVAL;
 	if (read_region_mem(texts->region_mem, env, conf))
 		return EINVAL;
+	if (read_allow(texts->allow, env, conf))
+		return EINVAL;
+	rc = read_token(texts, env, conf);
+	if (rc)
+		return rc;
 	conf->hostname = texts->hostname;
 	conf->bindname = texts->bindname;
 	conf->stats_file = texts->stats_file;
@@ -424,9 +473,12 @@ int options_file_bytes(const struct thread_data *td,
 
 void options_advise(const struct thread_data *td, const struct engine_env *env)
 {
+	const struct option_texts *texts = td->eo;
 	const struct thread_options *o = &td->o;
 	unsigned int batch = o->iodepth_batch;
 
+	if (texts->token_file)
+		token_advise(texts->token_file, env);
 	if (batch < 2 || o->iodepth_batch_complete_max >= batch ||
 	    o->iodepth_low + batch <= o->iodepth)
 		return;

@@ -29,7 +29,7 @@ int options_file_bytes(const struct thread_data *td,
 
 /*
  * A sentence if the job asks for batches and fio's reaping will break them
- * into single doorbells.
+ * into single doorbells; one if its token is open to everyone.
  */
 void options_advise(const struct thread_data *td, const struct engine_env *env);
 

@@ -14,6 +14,7 @@
 
 #include "cm.h"
 #include "export.h"
+#include "gate.h"
 #include "handshake.h"
 #include "serve.h"
 
@@ -53,6 +54,7 @@ struct server {
 	const struct engine_env *env;
 	const struct region_mem *mem;
 	struct serve_stats *stats;
+	struct gate gate;
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *listener;
 	struct client *clients;
@@ -233,6 +235,7 @@ static void conn_close(struct server *s, struct conn *conn)
 	conn->id = NULL;
 	conn->up = false;
 	conn->probing = false;
+	gate_forget(&s->gate);
 	rdma_disconnect(id);
 	rdma_destroy_qp(id);
 	if (!client->nr_here) {
@@ -277,91 +280,20 @@ static void conn_lost(struct server *s, struct conn *conn, const char *why)
 
 /* -- requests -------------------------------------------------------------- */
 
-static const char *refusal_text(uint16_t reason)
-{
-	switch (reason) {
-	case REFUSED_MAGIC:
-		return "it is no initiator of this engine";
-	case REFUSED_VERSION:
-		return "it speaks another version of the handshake: use the "
-		       "same release on both sides";
-	case REFUSED_LANE:
-		return "its lane is out of range or taken";
-	case REFUSED_SIZE:
-		return "it needs a larger region";
-	case REFUSED_ACCESS:
-		return "it needs more than access= allows";
-	case REFUSED_ENDING:
-		return "all clients=N have come";
-	default:
-		return "a field of its hello has no sensible value";
-	}
-}
-
-static void refuse_log(struct server *s, struct rdma_cm_id *id,
-		       const struct refusal *refusal)
-{
-	char peer[CM_ADDR_TEXT], hint[CM_HINT_TEXT];
-	int err = (int)refusal->value;
-
-	if (!may_log(s))
-		return;
-	cm_addr_text(rdma_get_peer_addr(id), peer);
-	if (refusal->reason != REFUSED_RESOURCES)
-		info(s, "refused %s: %s", peer, refusal_text(refusal->reason));
-	else if (err == EFBIG)
-		info(s,
-		     "refused %s: size=%" PRIu64 " is more than %s "
-		     "registers at once: lower size",
-		     peer, s->mem->bytes,
-		     ibv_get_device_name(id->verbs->device));
-	else
-		info(s, "refused %s: cannot set it up: %s%s", peer,
-		     strerror(err), cm_memlock_hint(err, hint));
-}
-
 static void refuse(struct server *s, struct rdma_cm_id *id,
 		   const struct refusal *refusal)
 {
 	uint8_t wire[REFUSAL_BYTES];
 
-	s->stats->refused++;
-	refuse_log(s, id, refusal);
+	/* An initiator with a token is asked once: that is no refusal. */
+	if (refusal->reason != REFUSED_CHALLENGE) {
+		s->stats->refused++;
+		if (may_log(s))
+			gate_say(&s->gate, id, refusal);
+	}
 	refusal_encode(refusal, wire);
 	rdma_reject(id, wire, sizeof(wire));
 	rdma_destroy_id(id);
-}
-
-static int check_hello(const struct server *s, const struct cm_event *event,
-		       struct hello *hello, struct refusal *no)
-{
-	uint16_t version;
-
-	switch (hello_decode(event->private_data, event->private_len, hello,
-			     &version)) {
-	case 0:
-		break;
-	case -EPROTONOSUPPORT:
-		no->reason = REFUSED_VERSION;
-		return -EPROTO;
-	case -ERANGE:
-		no->reason = REFUSED_FIELD;
-		return -EPROTO;
-	default:
-		no->reason = REFUSED_MAGIC;
-		return -EPROTO;
-	}
-	if (hello->region_bytes > s->mem->bytes) {
-		no->reason = REFUSED_SIZE;
-		no->value = s->mem->bytes;
-		return -ENOSPC;
-	}
-	if (hello->need & ~(unsigned int)s->conf->access) {
-		no->reason = REFUSED_ACCESS;
-		no->value = s->conf->access;
-		return -EACCES;
-	}
-	return 0;
 }
 
 static int no_resources(struct refusal *no, int err)
@@ -388,6 +320,40 @@ static bool same_peer(const struct client *client, struct rdma_cm_id *id)
 	return false;
 }
 
+/* What its clients have announced, whether they are there yet or not. */
+static uint32_t nr_qps(const struct server *s)
+{
+	const struct client *client;
+	uint32_t nr = 0;
+
+	for (client = s->clients; client; client = client->next)
+		nr += client->nr_conns;
+	return nr;
+}
+
+/* Is there room for one more client? */
+static int check_room(const struct server *s, const struct hello *hello,
+		      struct refusal *no)
+{
+	const struct engine_conf *conf = s->conf;
+
+	if (is_full(s)) {
+		no->reason = REFUSED_ENDING;
+		return -ECONNREFUSED;
+	}
+	if (conf->max_clients && nr_clients(s) >= conf->max_clients) {
+		no->reason = REFUSED_CLIENTS;
+		no->value = conf->max_clients;
+		return -EBUSY;
+	}
+	if (conf->max_qps && nr_qps(s) + hello->nr_lanes > conf->max_qps) {
+		no->reason = REFUSED_QPS;
+		no->value = conf->max_qps;
+		return -EBUSY;
+	}
+	return 0;
+}
+
 /* The connection's place in its client, which is made for the first one. */
 static int find_place(struct server *s, struct rdma_cm_id *id,
 		      const struct hello *hello, struct refusal *no,
@@ -397,10 +363,9 @@ static int find_place(struct server *s, struct rdma_cm_id *id,
 	int ret;
 
 	if (!client) {
-		if (is_full(s)) {
-			no->reason = REFUSED_ENDING;
-			return -ECONNREFUSED;
-		}
+		ret = check_room(s, hello, no);
+		if (ret)
+			return ret;
 		ret = client_new(s, id, hello, &client);
 		if (ret)
 			return no_resources(no, ret);
@@ -432,8 +397,9 @@ static int make_qp(const struct client *client, struct rdma_cm_id *id)
 }
 
 static int accept_conn(struct server *s, const struct client *client,
-		       struct rdma_cm_id *id, uint8_t asked_responder_res)
+		       const struct cm_event *event)
 {
+	struct rdma_cm_id *id = event->id;
 	const struct export *export = client->export;
 	struct welcome welcome = {
 		.addr = (uintptr_t)s->mem->addr,
@@ -443,10 +409,11 @@ static int accept_conn(struct server *s, const struct client *client,
 	};
 	uint8_t ack_timeout = s->conf->ack_timeout;
 	uint8_t wire[WELCOME_BYTES];
+	int ret;
 	struct rdma_conn_param param = {
 		.private_data = wire,
 		.private_data_len = sizeof(wire),
-		.responder_resources = asked_responder_res,
+		.responder_resources = event->responder_resources,
 		.initiator_depth = 0,
 		.flow_control = 1,
 		.rnr_retry_count = s->conf->rnr_retry,
@@ -458,7 +425,8 @@ static int accept_conn(struct server *s, const struct client *client,
 	if (param.responder_resources > export->max_responder_res)
 		param.responder_resources = export->max_responder_res;
 	welcome_encode(&welcome, wire);
-	return cm_result(rdma_accept(id, &param));
+	ret = gate_prove(&s->gate, event, wire);
+	return ret ? ret : cm_result(rdma_accept(id, &param));
 }
 
 /* Most often because it has given up while this process was held up. */
@@ -482,17 +450,18 @@ static int admit(struct server *s, const struct cm_event *event,
 	struct conn *conn;
 	int ret;
 
-	ret = check_hello(s, event, &hello, no);
-	if (!ret)
-		ret = find_place(s, id, &hello, no, &conn);
+	ret = gate_check(&s->gate, event, &hello, no);
 	if (ret)
 		return ret;
+	ret = find_place(s, id, &hello, no, &conn);
+	if (ret)
+		goto undo_proof;
 	client = conn->client;
 	ret = make_qp(client, id);
 	if (ret)
 		goto undo_client;
 	id->context = conn;
-	ret = accept_conn(s, client, id, event->responder_resources);
+	ret = accept_conn(s, client, event);
 	if (ret) {
 		say_not_accepted(s, id, ret);
 		goto undo_qp;
@@ -508,7 +477,10 @@ undo_client:
 		client_unlink(s, client);
 		client_free(s, client);
 	}
-	return no_resources(no, ret);
+	no_resources(no, ret);
+undo_proof:
+	gate_forget(&s->gate);
+	return ret;
 }
 
 static void on_request(struct server *s, const struct cm_event *event)
@@ -882,8 +854,9 @@ static void say_listening(struct server *s)
 	char text[CM_ADDR_TEXT];
 
 	cm_addr_text(rdma_get_local_addr(s->listener), text);
-	info(s, "listening on %s, region %" PRIu64 " bytes, access=%s", text,
-	     s->mem->bytes, access_text(s->conf->access));
+	info(s, "listening on %s, region %" PRIu64 " bytes, access=%s%s", text,
+	     s->mem->bytes, access_text(s->conf->access),
+	     s->conf->token.nr_bytes ? ", with a token" : "");
 }
 
 static void stop(struct server *s)
@@ -913,7 +886,9 @@ int serve(const struct engine_conf *conf, const struct engine_env *env,
 	int ret;
 
 	*stats = (struct serve_stats){ 0 };
-	ret = cm_channel_open(env, &s.channel);
+	ret = gate_init(&s.gate, conf, env, mem);
+	if (!ret)
+		ret = cm_channel_open(env, &s.channel);
 	if (ret)
 		return ret;
 	ret = export_try(conf, env, mem);
@@ -921,6 +896,7 @@ int serve(const struct engine_conf *conf, const struct engine_env *env,
 		ret = start_listening(&s);
 	if (!ret) {
 		say_listening(&s);
+		stats->served = true;
 		ret = serve_clients(&s);
 	}
 	stop(&s);

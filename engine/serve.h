@@ -13,6 +13,7 @@
 
 /* What a target has done, for its report. */
 struct serve_stats {
+	bool served;	  /* it came to listen */
 	uint32_t clients; /* that connected with all their QPs */
 	uint32_t lost;	  /* of these, went without a goodbye */
 	uint32_t refused; /* connection requests refused */

@@ -36,7 +36,8 @@ static int target_init(struct job *job)
 	if (rc)
 		return -rc;
 	rc = serve(&job->conf, &job->env, &target->region, &stats);
-	report(target, &stats);
+	if (stats.served)
+		report(target, &stats);
 	/* fio issues no I/O in a job that is done. */
 	job->td->done = 1;
 	return -rc;

@@ -17,8 +17,10 @@
 #include "cm.h"
 #include "handshake.h"
 #include "rdma_device.h"
+#include "token.h"
 
 #define RETRY_MS       200
+#define ANSWER_MS      10 /* between two answers to challenges of a lane */
 #define RESOLVE_MS     2000
 #define MAX_CONNECTING 64 /* at once: a CM's queue of messages is short */
 #define WHY_TEXT       256
@@ -39,6 +41,9 @@ struct lane {
 	enum lane_state state;
 	struct rdma_cm_id *id; /* its context is the lane */
 	int64_t start_at;
+	bool answered;		    /* the target's challenge, once */
+	uint8_t hello[HELLO_BYTES]; /* sent last */
+	struct token_ends ends;
 };
 
 struct rdma {
@@ -53,6 +58,7 @@ struct rdma {
 	struct rdma_cm_id *anchor; /* keeps dev open while lanes come and go */
 	struct ibv_mr *mr;
 	uint64_t client;
+	uint64_t challenge; /* of the target; 0: none yet */
 	int64_t deadline;
 	uint32_t nr_up;
 	uint32_t nr_connecting;
@@ -323,20 +329,43 @@ static int lane_set_ack_timeout(struct rdma *r, struct lane *lane)
 	return ret;
 }
 
-static int lane_connect(struct rdma *r, struct lane *lane)
+static enum hello_auth auth_of(const struct rdma *r)
 {
-	const struct engine_conf *conf = r->attr.conf;
-	struct hello hello = {
+	if (!r->attr.conf->token.nr_bytes)
+		return AUTH_NONE;
+	return r->challenge ? AUTH_PROVES : AUTH_ASKS;
+}
+
+static int lane_make_hello(struct rdma *r, struct lane *lane)
+{
+	const struct hello hello = {
 		.client = r->client,
 		.lane = (uint16_t)lane_index(r, lane),
 		.nr_lanes = (uint16_t)r->t.nr_qps,
 		.need = r->attr.need,
+		.auth = auth_of(r),
 		.region_bytes = r->attr.region_bytes,
+		.challenge = r->challenge,
 	};
-	uint8_t wire[HELLO_BYTES];
+
+	hello_encode(&hello, lane->hello);
+	if (hello.auth == AUTH_NONE)
+		return 0;
+	if (!allow_addr(rdma_get_local_addr(lane->id), &lane->ends.initiator) ||
+	    !allow_addr(rdma_get_peer_addr(lane->id), &lane->ends.target))
+		return -EAFNOSUPPORT;
+	if (hello.auth == AUTH_ASKS)
+		return 0;
+	return token_prove_hello(&r->attr.conf->token, &lane->ends,
+				 lane->hello);
+}
+
+static int lane_connect(struct rdma *r, struct lane *lane)
+{
+	const struct engine_conf *conf = r->attr.conf;
 	struct rdma_conn_param param = {
-		.private_data = wire,
-		.private_data_len = sizeof(wire),
+		.private_data = lane->hello,
+		.private_data_len = sizeof(lane->hello),
 		.responder_resources = r->dev.iwarp,
 		.initiator_depth = (uint8_t)r->dev.caps.rd_atomic,
 		.flow_control = 1,
@@ -344,7 +373,6 @@ static int lane_connect(struct rdma *r, struct lane *lane)
 		.rnr_retry_count = conf->rnr_retry,
 	};
 
-	hello_encode(&hello, wire);
 	return cm_result(rdma_connect(lane->id, &param));
 }
 
@@ -357,6 +385,12 @@ static int on_route(struct rdma *r, struct lane *lane)
 		ret = lane_set_ack_timeout(r, lane);
 	if (ret)
 		return ret;
+	ret = lane_make_hello(r, lane);
+	if (ret) {
+		say(r, "cannot prove the token to %s: %s", r->peer,
+		    strerror(-ret));
+		return ret;
+	}
 	lane->state = LANE_CONNECTING;
 	ret = lane_connect(r, lane);
 	if (!ret)
@@ -378,6 +412,14 @@ static int refusal_errno(const struct refusal *refusal)
 		return -EAGAIN;
 	case REFUSED_ENDING:
 		return -ECONNREFUSED;
+	case REFUSED_ADDRESS:
+	case REFUSED_NO_TOKEN:
+	case REFUSED_TOKEN:
+	case REFUSED_TOKENLESS:
+		return -EACCES;
+	case REFUSED_CLIENTS:
+	case REFUSED_QPS:
+		return -EBUSY;
 	default:
 		return -EPROTO;
 	}
@@ -423,6 +465,17 @@ static const char *refusal_text(uint16_t reason)
 	case REFUSED_ENDING:
 		return "is about to end, having served its clients=N: start "
 		       "the target again";
+	case REFUSED_ADDRESS:
+		return "does not let this host's address in: add it to the "
+		       "target's allow=";
+	case REFUSED_NO_TOKEN:
+		return "wants a token: set token_file= as at the target";
+	case REFUSED_TOKEN:
+		return "has another token: use the same token_file= on both "
+		       "sides";
+	case REFUSED_TOKENLESS:
+		return "has no token and so cannot prove that it is the right "
+		       "target: set token_file= there, or leave it out here";
 	default:
 		return "refuses for a reason that this release does not know: "
 		       "use the same release on both sides";
@@ -457,10 +510,59 @@ static int say_refusal(struct rdma *r, const struct lane *lane,
 		    r->peer, nr, r->t.nr_qps,
 		    strerror((int)(refusal->value & INT16_MAX)));
 		break;
+	case REFUSED_CLIENTS:
+		say(r,
+		    "%s serves max_clients=%" PRIu64 " initiators already: "
+		    "wait for one to end, or raise it there",
+		    r->peer, refusal->value);
+		break;
+	case REFUSED_QPS:
+		say(r,
+		    "%s has no room for %u more QPs under its max_qps=%" PRIu64
+		    ": lower qps, or raise it there",
+		    r->peer, r->t.nr_qps, refusal->value);
+		break;
 	default:
 		say(r, "%s %s", r->peer, refusal_text(refusal->reason));
 	}
 	return refusal_errno(refusal);
+}
+
+static int say_foreign(struct rdma *r, int err, uint16_t version)
+{
+	if (err == -EPROTONOSUPPORT)
+		say_version(r, version);
+	else
+		say(r,
+		    "what listens at %s is no target of this engine: see "
+		    "hostname and port",
+		    r->peer);
+	return -EPROTO;
+}
+
+/*
+ * The first lane is asked once. Others use its challenge, and are asked again
+ * if that has become void meanwhile.
+ */
+static int on_challenge(struct rdma *r, struct lane *lane, uint64_t challenge)
+{
+	bool again = lane->answered;
+
+	if (!r->attr.conf->token.nr_bytes || !challenge)
+		return say_foreign(r, -EBADMSG, 0);
+	note_why(r, -EACCES, "the target asks for one proof after the other");
+	r->challenge = challenge;
+	lane->answered = true;
+	lane_retry(r, lane, again ? ANSWER_MS : 0);
+	return 0;
+}
+
+static int on_refusal(struct rdma *r, struct lane *lane,
+		      const struct refusal *refusal)
+{
+	if (refusal->reason == REFUSED_CHALLENGE)
+		return on_challenge(r, lane, refusal->value);
+	return say_refusal(r, lane, refusal);
 }
 
 static int on_rejected(struct rdma *r, struct lane *lane,
@@ -469,7 +571,7 @@ static int on_rejected(struct rdma *r, struct lane *lane,
 	struct refusal refusal;
 
 	if (!refusal_decode(event->private_data, event->private_len, &refusal))
-		return say_refusal(r, lane, &refusal);
+		return on_refusal(r, lane, &refusal);
 	if (event->status == REJ_NO_LISTENER || event->status == -ECONNREFUSED)
 		note_why(r, -ECONNREFUSED,
 			 "nothing listens there: start the target first, or "
@@ -483,16 +585,26 @@ static int on_rejected(struct rdma *r, struct lane *lane,
 	return lane_failed(r, lane);
 }
 
-static int say_foreign(struct rdma *r, int err, uint16_t version)
+/* Before anything that the target says is used. */
+static int check_proof(struct rdma *r, const struct lane *lane,
+		       const struct cm_event *event,
+		       const struct welcome *welcome)
 {
-	if (err == -EPROTONOSUPPORT)
-		say_version(r, version);
-	else
-		say(r,
-		    "what listens at %s is no target of this engine: see "
-		    "hostname and port",
-		    r->peer);
-	return -EPROTO;
+	static const uint8_t no_proof[WELCOME_PROOF_BYTES];
+	const struct conf_token *token = &r->attr.conf->token;
+
+	if (!token->nr_bytes)
+		return memcmp(welcome->proof, no_proof, sizeof(no_proof))
+			       ? say_foreign(r, -ERANGE, 0)
+			       : 0;
+	if (token_proves_welcome(token, &lane->ends, lane->hello,
+				 event->private_data))
+		return 0;
+	say(r,
+	    "%s does not prove that it knows the token: it is not the right "
+	    "target, or somebody is in between",
+	    r->peer);
+	return -EACCES;
 }
 
 static int check_welcome(struct rdma *r, const struct lane *lane,
@@ -541,7 +653,9 @@ static int on_established(struct rdma *r, struct lane *lane,
 			     &version);
 	if (ret)
 		return say_foreign(r, ret, version);
-	ret = check_welcome(r, lane, &welcome);
+	ret = check_proof(r, lane, event, &welcome);
+	if (!ret)
+		ret = check_welcome(r, lane, &welcome);
 	if (!ret)
 		ret = take_rd_atomic(r, event->initiator_depth);
 	if (ret)

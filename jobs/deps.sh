@@ -14,7 +14,7 @@
 # exit: 0 all there, 1 could not install, 2 wrong usage
 
 build='gcc make autoconf automake libtool pkg-config libibverbs-dev
-	librdmacm-dev dpkg-dev xz-utils'
+	librdmacm-dev libssl-dev dpkg-dev xz-utils'
 fio='fio jq'
 report='python3 gnuplot-nox perftest'
 guest='qemu-system-x86 busybox-static kmod cpio xz-utils iproute2 dash procps

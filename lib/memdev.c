@@ -169,6 +169,7 @@ static cold const struct memdev_fault *fault_event(struct memdev *dev,
 			fault->set.nth = 0;
 		due = due ? due : &fault->set;
 	}
+	dev->stats.faults += due != NULL;
 	return due;
 }
 

@@ -124,6 +124,7 @@ struct memdev_stats {
 	uint64_t executed;    /* WRs that moved their bytes */
 	uint64_t flushed;     /* WRs flushed */
 	uint64_t overflows;   /* CQEs that found the CQ full */
+	uint64_t faults;      /* that struck */
 	uint32_t max_sq_used; /* most slots of one send queue in use at once */
 };
 void memdev_stats_get(const struct memdev *dev, struct memdev_stats *stats);

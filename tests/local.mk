@@ -22,6 +22,23 @@ tests_unit_test_handshake_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/engine
 tests_unit_test_handshake_CFLAGS = $(unit_cflags)
 tests_unit_test_handshake_LDADD = $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_allow
+tests_unit_test_allow_SOURCES = tests/unit/test_allow.c \
+	engine/allow.c engine/allow.h
+tests_unit_test_allow_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/engine
+tests_unit_test_allow_CFLAGS = $(unit_cflags)
+tests_unit_test_allow_LDADD = $(CMOCKA_LIBS)
+
+if BUILD_ENGINE
+check_PROGRAMS += tests/unit/test_token
+tests_unit_test_token_SOURCES = tests/unit/test_token.c \
+	engine/allow.h engine/conf.h engine/handshake.c engine/handshake.h \
+	engine/token.c engine/token.h
+tests_unit_test_token_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/engine
+tests_unit_test_token_CFLAGS = $(unit_cflags) $(CRYPTO_CFLAGS)
+tests_unit_test_token_LDADD = $(CMOCKA_LIBS) $(CRYPTO_LIBS)
+endif
+
 check_PROGRAMS += tests/unit/test_reap
 tests_unit_test_reap_SOURCES = tests/unit/test_reap.c \
 	engine/reap.c engine/reap.h engine/transport.h engine/conf.h
@@ -34,6 +51,8 @@ include tests/unit/local.mk
 include tests/abi/local.mk
 include tests/property/local.mk
 include tests/fuzz/local.mk
+include tests/sweep/local.mk
+include tests/endurance/local.mk
 
 TESTS += $(check_PROGRAMS)
 
@@ -42,7 +61,8 @@ VALGRIND = valgrind -q --error-exitcode=1 --leak-check=full \
 	--errors-for-leak-kinds=definite --show-leak-kinds=definite
 check-valgrind: $(check_PROGRAMS)
 	@status=0; for test in $(check_PROGRAMS); do \
-		case $$test in */property) cases=300 ;; *) cases= ;; esac; \
+		case $$test in */property) cases=300 ;; \
+		*/sweep) cases=2 ;; */endurance) cases=50000 ;; *) cases= ;; esac; \
 		srcdir=$(srcdir) $(VALGRIND) ./$$test $$cases && \
 			echo "ok - valgrind $$test" || \
 			{ echo "not ok - valgrind $$test"; status=1; }; \

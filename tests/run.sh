@@ -22,8 +22,8 @@ skipped=0
 began=$(date +%s)
 
 steps="deps gcc clang sanitizers valgrind mutations lint distcheck budget native
-native-sanitizers bench guest-verbs guest-faults guest-rogue guest-lost guest-6.1
-guest-two guest-outside guest-bench"
+native-sanitizers bench guest-verbs guest-faults guest-rogue guest-security
+guest-lost guest-6.1 guest-two guest-outside guest-bench"
 
 say() {
 	printf '%4ds  %s\n' $(($(date +%s) - began)) "$*"
@@ -119,6 +119,13 @@ step_guest_rogue() {
 	make -C build tests/e2e/rogue &&
 		VM_TIMEOUT=900 VM_FILES=$rogue sh tests/e2e/vm.sh \
 			tests/e2e/guest-rogue.sh "$rogue"
+}
+
+step_guest_security() {
+	rogue=$top/build/tests/e2e/rogue
+	make -C build tests/e2e/rogue &&
+		VM_TIMEOUT=900 VM_FILES=$rogue sh tests/e2e/vm.sh \
+			tests/e2e/guest-security.sh "$rogue"
 }
 
 step_guest_lost() {

@@ -16,6 +16,7 @@ run_job() {
 
 # start_target ARG...: a target in the background; sets target to its pid.
 start_target() {
+	: >/tmp/target.log
 	# shellcheck disable=SC2086 # words on purpose
 	"$FIO" $engine_args --name=target --role=target --size=16m "$@" \
 		>/tmp/target.log 2>&1 &
@@ -84,13 +85,14 @@ no_leftovers() {
 	! pgrep -x fio
 }
 
-# What the device holds, and how many CM ids there are, in one line.
+# What the device holds, and how many CM ids there are, in one line. A device
+# that was made anew has another index.
 resources() {
-	echo "$(rdma resource show | tr -d '\n')" \
+	echo "$(rdma resource show | sed 's/^[0-9]*: //' | tr -d '\n')" \
 		"$(rdma resource show cm_id | wc -l)"
 }
 
-# seconds CMD...: runs it; sets took to how long it took, in milliseconds
+# clocked CMD...: runs it; sets took to how long it took, in milliseconds
 clocked() {
 	clocked_from=$(cut -d ' ' -f 1 /proc/uptime | tr -d .)
 	"$@"

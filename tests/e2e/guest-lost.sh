@@ -29,13 +29,30 @@ serve_until_told() {
 # Guest 2
 #
 
-ask_host() { # WHAT: it answers through nobody, but is quick
-	echo "# host: $1"
-	sleep "${2:-1}"
+# The host reads the script's own output, not a test's. It does not answer, so
+# see that it has done it.
+ask_host() { # WHAT
+	echo "# host: $1" >&3
+	case $1 in
+	stop* | unplug*) wait_for 10 unreachable ;;
+	*) wait_for 10 ping -c 1 -W 1 "$PEER" ;;
+	esac
+}
+
+unreachable() {
+	! ping -c 1 -W 0.3 "$PEER"
 }
 
 link() { # up|down
 	ip link set eth0 "$1"
+}
+
+# What soft-RoCE cannot send puts even its QP for connections into the error
+# state, for as long as the device lives: a kernel's defect.
+renew_device() {
+	rdma link del rxe0
+	rdma link add rxe0 type rxe netdev eth0
+	wait_for 10 grep -q ACTIVE /sys/class/infiniband/rxe0/ports/1/state
 }
 
 network() { # NETEM-ARG...
@@ -125,7 +142,7 @@ survives() { # SECONDS CMD...: the network's state
 	shift
 	retries_before=$(retries)
 	"$@"
-	verified --io_timeout=20s
+	verified --io_timeout=20s --connect_timeout=30s
 	within $((limit * 10)) "$initiator"
 	survived=$?
 	network_fine
@@ -136,7 +153,7 @@ survives() { # SECONDS CMD...: the network's state
 	echo "status $exit_status; retries: $retries_before, then $(retries)"
 	[ "$survived" = 0 ] || return 1
 	[ "$exit_status" = 0 ] && has /tmp/initiator.log 'err= 0' && return
-	has /tmp/initiator.log '^rdma_batch: v: .*(does not answer|has completed for|no connection to|does not say why)'
+	has /tmp/initiator.log "^rdma_batch: v: .*(does not answer|has completed for)"
 }
 
 retries() {
@@ -152,9 +169,9 @@ goes_on() { # PAUSE-CMD RESUME-CMD
 		return 1
 	}
 	sleep 1
-	eval "$1"
+	eval "$1" || return 1
 	sleep 3
-	eval "$2"
+	eval "$2" || return 1
 	within 400 "$initiator"
 	wait "$initiator"
 	pause_status=$?
@@ -206,6 +223,7 @@ silence() {
 link_down() {
 	ok 'the link goes down, twelve processes of all kinds' lost 0 link down
 	link up
+	renew_device
 	ok 'the target serves again' reachable
 }
 
@@ -219,14 +237,15 @@ frozen() {
 
 unplugged() {
 	ok 'the cable is pulled, twelve threads of all kinds' lost 1 \
-		ask_host 'unplug 1'
-	ask_host 'plug 1'
+		ask_host 'unplug 2'
+	ask_host 'plug 2'
+	renew_device
 	ok 'the target serves again' reachable
 }
 
 pauses() {
 	ok "the target's host freezes for 3 seconds: the job goes on" goes_on \
-		'ask_host "stop 1" 0' 'ask_host "cont 1" 0'
+		'ask_host "stop 1"' 'ask_host "cont 1"'
 	ok 'all packets lost for 3 seconds: the job goes on' goes_on \
 		network_dead 'tc qdisc change dev eth0 root netem loss 0%'
 }
@@ -257,6 +276,7 @@ if [ "$1" = 1 ]; then
 	ok 'and leaves no process' no_leftovers
 	finish
 fi
+exec 3>&1
 shift
 [ $# != 0 ] || set -- silence link_down frozen unplugged pauses noise
 network_fine

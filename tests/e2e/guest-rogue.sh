@@ -126,7 +126,7 @@ rogue_targets() {
 		ok "a target: $name" said "$name" "$regex"
 	done <<-END
 		wrong-magic is no target of this engine
-		future-version speaks version 99 of the handshake, this engine version 1
+		future-version speaks version 99 of the handshake, this engine version 2
 		says-no-word is no target of this engine
 		half-a-word is no target of this engine
 		empty-region is no target of this engine
@@ -139,6 +139,8 @@ rogue_targets() {
 		turns-away turns us away without saying why
 		odd-reason for a reason that this release does not know
 		other-version speaks version 7 of the handshake
+		claims-a-token is no target of this engine
+		challenges is no target of this engine
 		no-reason turns us away without saying why
 		mute within connect_timeout=4000 ms \(0 of 2 QPs came up\)
 		one-lane within connect_timeout=4000 ms \(1 of 2 QPs came up\)

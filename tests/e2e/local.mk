@@ -1,16 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Built on demand, as `make tests/e2e/rogue`: a peer for guest-rogue.sh.
+# Built on demand, as `make tests/e2e/rogue`: a peer for guest-rogue.sh and
+# guest-security.sh.
 
 EXTRA_DIST += tests/e2e/faults.sh tests/e2e/guest-faults.sh \
 	tests/e2e/guest-rogue.sh tests/e2e/guest-lost.sh \
-	tests/e2e/lost.sh
+	tests/e2e/guest-security.sh tests/e2e/lost.sh
 
 if BUILD_ENGINE
 EXTRA_PROGRAMS += tests/e2e/rogue
 tests_e2e_rogue_SOURCES = tests/e2e/rogue.c tests/e2e/rogue.h \
 	tests/e2e/rogue_client.c tests/e2e/rogue_target.c \
-	engine/conf.h engine/handshake.c engine/handshake.h
+	engine/conf.h engine/handshake.c engine/handshake.h \
+	engine/allow.c engine/allow.h engine/token.c engine/token.h
 tests_e2e_rogue_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/engine
-tests_e2e_rogue_CFLAGS = $(AM_CFLAGS) $(IBVERBS_CFLAGS) $(RDMACM_CFLAGS)
-tests_e2e_rogue_LDADD = $(RDMACM_LIBS) $(IBVERBS_LIBS)
+tests_e2e_rogue_CFLAGS = $(AM_CFLAGS) $(IBVERBS_CFLAGS) $(RDMACM_CFLAGS) \
+	$(CRYPTO_CFLAGS)
+tests_e2e_rogue_LDADD = $(RDMACM_LIBS) $(IBVERBS_LIBS) $(CRYPTO_LIBS)
+
+# The engine's connections without fio, for guest-setup.sh.
+EXTRA_PROGRAMS += tests/e2e/setup
+tests_e2e_setup_SOURCES = tests/e2e/setup.c tests/e2e/shim.c tests/e2e/shim.h
+tests_e2e_setup_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/engine
+tests_e2e_setup_CFLAGS = $(AM_CFLAGS) $(IBVERBS_CFLAGS) $(RDMACM_CFLAGS)
+tests_e2e_setup_LDADD = engine/libengine.la lib/libmemdev.la \
+	lib/libwrb-core.la $(RDMACM_LIBS) $(IBVERBS_LIBS) $(CRYPTO_LIBS)
 endif

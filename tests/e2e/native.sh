@@ -344,6 +344,13 @@ bad 'stripe=foo is refused: it may be batch, round_robin,' --stripe=foo
 bad 'stripe=batch:x is refused' --stripe=batch:x
 bad 'poll=busyx is refused: it may be busy or event' --poll=busyx
 bad 'region_mem=hugepages is refused' --region_mem=hugepages
+bad 'allow=10.0.0.1/24 is refused: "10.0.0.1/24" has bits behind' \
+	--allow=10.0.0.1/24
+bad '"host" is no IPv4 or IPv6 address' --allow=10.0.0.0/8,host
+bad 'max_clients=-1 is refused' --max_clients=-1
+bad 'token= and token_file= are refused together' --token=a --token_file=b
+bad 'token_file=./none: cannot open it' --token_file=./none
+bad 'token_file=/dev/null is no regular file' --token_file=/dev/null
 bad 'more than one file is refused' --nrfiles=2
 bad 'more than one file is refused' --filename=a:b
 bad 'trim is refused' --rw=trim

@@ -2,7 +2,7 @@
 /*
  * A peer that misbehaves, over raw librdmacm: attacks a target as a client
  * would, or plays a target that initiators regret. Takes no part in any test
- * by itself; see guest-rogue.sh.
+ * by itself; see guest-rogue.sh and guest-security.sh.
  *
  *	rogue list clients|targets	the cases' names, one a line
  *	rogue client ADDRESS PORT CASE	0 when the target answered as it should

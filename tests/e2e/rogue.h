@@ -12,12 +12,13 @@
 #include "conf.h"
 #include "handshake.h"
 
-#define MAX_PRIVATE 56 /* in a request, as the CM lets through */
+#define MAX_PRIVATE 56		  /* in a request, as the CM lets through */
+#define TEST_TOKEN  "open sesame" /* of targets that rogue clients know */
 #define NR(array)   (sizeof(array) / sizeof((array)[0]))
 
 /* Private data as it is sent. */
 struct message {
-	uint8_t wire[MAX_PRIVATE];
+	uint8_t wire[WELCOME_BYTES]; /* the longest of them */
 	uint8_t bytes;
 };
 
@@ -51,7 +52,10 @@ uint32_t some_qp_num(void);
 int rogue_client(const char *addr, const char *port, const char *name);
 /* Returns only on a failure. */
 int rogue_target(uint16_t port);
-/* The name of case i, NULL after the last. */
+/*
+ * The name of case i, NULL after the last; of clients only those that any
+ * target bears.
+ */
 const char *rogue_client_name(size_t i);
 const char *rogue_target_name(size_t i);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "rogue.h"
+#include "token.h"
 
 #define ANSWER_MS    6000
 #define PATIENCE_MS  20000
@@ -380,23 +381,13 @@ static bool flood(void)
 
 /* -- with a real QP --------------------------------------------------------- */
 
-static enum ibv_wc_status write_once(struct call *call, uint64_t addr,
-				     uint32_t rkey)
+static enum ibv_wc_status post_once(struct call *call, struct ibv_send_wr *wr)
 {
-	uint64_t data = 0;
-	struct ibv_sge sge = { .addr = (uintptr_t)&data, .length = 8 };
-	struct ibv_send_wr *bad, wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE,
-		.send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE,
-		.wr.rdma.remote_addr = addr,
-		.wr.rdma.rkey = rkey,
-	};
 	int64_t deadline = now_ms() + ANSWER_MS;
+	struct ibv_send_wr *bad;
 	struct ibv_wc wc;
 
-	if (ibv_post_send(call->id->qp, &wr, &bad))
+	if (ibv_post_send(call->id->qp, wr, &bad))
 		die("ibv_post_send()");
 	while (now_ms() < deadline)
 		if (ibv_poll_cq(call->id->send_cq, 1, &wc) == 1)
@@ -404,17 +395,66 @@ static enum ibv_wc_status write_once(struct call *call, uint64_t addr,
 	return IBV_WC_GENERAL_ERR;
 }
 
-static bool connect_qp(struct call *call, struct welcome *welcome)
+static enum ibv_wc_status write_once(struct call *call, uint64_t addr,
+				     uint32_t rkey)
+{
+	uint64_t data = 0;
+	struct ibv_sge sge = { .addr = (uintptr_t)&data, .length = 8 };
+	struct ibv_send_wr wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE,
+		.wr.rdma.remote_addr = addr,
+		.wr.rdma.rkey = rkey,
+	};
+
+	return post_once(call, &wr);
+}
+
+static enum ibv_wc_status read_once(struct call *call,
+				    const struct welcome *from, void *to,
+				    uint32_t bytes)
+{
+	struct ibv_mr *mr =
+		ibv_reg_mr(call->id->pd, to, bytes, IBV_ACCESS_LOCAL_WRITE);
+	struct ibv_sge sge = { .addr = (uintptr_t)to, .length = bytes };
+	struct ibv_send_wr wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_READ,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma.remote_addr = from->addr,
+		.wr.rdma.rkey = from->rkey,
+	};
+	enum ibv_wc_status status;
+
+	if (!mr)
+		die("ibv_reg_mr()");
+	sge.lkey = mr->lkey;
+	status = post_once(call, &wr);
+	ibv_dereg_mr(mr);
+	return status;
+}
+
+static bool connect_qp_for(struct call *call, enum conf_access need,
+			   struct welcome *welcome)
 {
 	struct hello hello = good_hello();
 	struct message message;
 
+	hello.need = need;
 	hello.client += (uintptr_t)call;
 	message = message_of(&hello);
 	call_open(call);
 	make_qp(call->id);
 	call_connect(call, &message);
 	return is_accepted(call, welcome);
+}
+
+static bool connect_qp(struct call *call, struct welcome *welcome)
+{
+	return connect_qp_for(call, ACCESS_RW, welcome);
 }
 
 static bool check_status(struct call *call, uint64_t addr, uint32_t rkey,
@@ -469,6 +509,210 @@ static bool beyond_region(void)
 	return fine;
 }
 
+/* Against a target with access=ro, then one with access=wo. */
+static bool reads_only(void)
+{
+	struct welcome welcome;
+	struct call call;
+	uint64_t data;
+	bool fine;
+
+	fine = connect_qp_for(&call, ACCESS_READ, &welcome) &&
+	       read_once(&call, &welcome, &data, 8) == IBV_WC_SUCCESS &&
+	       check_status(&call, welcome.addr, welcome.rkey,
+			    IBV_WC_REM_ACCESS_ERR);
+	hang_up(&call);
+	return fine;
+}
+
+static bool writes_only(void)
+{
+	struct welcome welcome;
+	struct call call;
+	uint64_t data;
+	bool fine;
+
+	fine = connect_qp_for(&call, ACCESS_WRITE, &welcome) &&
+	       check_status(&call, welcome.addr, welcome.rkey,
+			    IBV_WC_SUCCESS) &&
+	       read_once(&call, &welcome, &data, 8) == IBV_WC_REM_ACCESS_ERR;
+	hang_up(&call);
+	return fine;
+}
+
+/* The first client of a target sees zeros, everywhere. */
+static bool zeroed(void)
+{
+	struct welcome welcome = { 0 };
+	uint8_t *data = NULL;
+	struct call call;
+	uint64_t i = 0;
+
+	if (connect_qp(&call, &welcome))
+		data = malloc(welcome.bytes);
+	if (data) {
+		memset(data, 0x5a, welcome.bytes);
+		if (read_once(&call, &welcome, data, (uint32_t)welcome.bytes) ==
+		    IBV_WC_SUCCESS)
+			while (i < welcome.bytes && !data[i])
+				i++;
+	}
+	free(data);
+	hang_up(&call);
+	return welcome.bytes && i == welcome.bytes;
+}
+
+/* -- with a token, against a target with TEST_TOKEN ------------------------- */
+
+/* Sends a hello and takes the answer to it. */
+static struct answer ask(const struct message *message)
+{
+	struct answer answer = { 0 };
+	struct call call;
+
+	call_open(&call);
+	call_connect(&call, message);
+	if (!next_event(&call, now_ms() + ANSWER_MS, &answer))
+		fprintf(stderr, "rogue: no answer\n");
+	if (answer.type == RDMA_CM_EVENT_CONNECT_RESPONSE) {
+		rdma_establish(call.id);
+		rdma_disconnect(call.id);
+	}
+	call_close(&call);
+	return answer;
+}
+
+static bool is_answered(const struct message *message, uint16_t reason)
+{
+	struct answer answer = ask(message);
+
+	return answer.refusal.reason == reason ||
+	       say_unexpected(&answer, "another refusal");
+}
+
+static uint64_t challenge_for(struct hello hello)
+{
+	struct message message;
+
+	hello.auth = AUTH_ASKS;
+	message = message_of(&hello);
+	return ask(&message).refusal.value;
+}
+
+static void find_ends(struct token_ends *ends)
+{
+	struct call call;
+
+	call_open(&call);
+	allow_addr(rdma_get_local_addr(call.id), &ends->initiator);
+	allow_addr(rdma_get_peer_addr(call.id), &ends->target);
+	call_close(&call);
+}
+
+static struct message proven(struct hello hello, uint64_t challenge)
+{
+	struct conf_token token = { .nr_bytes = sizeof(TEST_TOKEN) - 1 };
+	struct token_ends ends;
+	struct message message;
+
+	memcpy(token.bytes, TEST_TOKEN, token.nr_bytes);
+	find_ends(&ends);
+	hello.auth = AUTH_PROVES;
+	hello.challenge = challenge;
+	message = message_of(&hello);
+	if (token_prove_hello(&token, &ends, message.wire))
+		die("token_prove_hello()");
+	return message;
+}
+
+static bool token_missing(void)
+{
+	struct hello hello = good_hello();
+	struct message message = message_of(&hello);
+
+	return is_answered(&message, REFUSED_NO_TOKEN);
+}
+
+/* A made-up challenge, a made-up proof, a lane other than was proven. */
+static bool token_forged(void)
+{
+	struct hello hello = good_hello();
+	struct message message = proven(hello, 12345);
+	struct message right = proven(hello, challenge_for(hello));
+	bool fine;
+
+	fine = is_answered(&message, REFUSED_CHALLENGE);
+	message = right;
+	message.wire[HELLO_PROOF_AT]++;
+	fine = is_answered(&message, REFUSED_TOKEN) && fine;
+	message = right;
+	message.wire[27]++; /* number of lanes */
+	return is_answered(&message, REFUSED_TOKEN) && fine;
+}
+
+/* One client's proof under another's number; its challenge is its own. */
+static bool token_borrowed(void)
+{
+	struct hello hello = good_hello();
+	uint64_t challenge = challenge_for(hello);
+	struct message message;
+
+	hello.client++;
+	message = proven(hello, challenge);
+	return is_answered(&message, REFUSED_CHALLENGE);
+}
+
+/* What a client has sent, again: while it is there and when it has gone. */
+static bool token_replayed(void)
+{
+	struct hello hello = good_hello();
+	struct message message = proven(hello, challenge_for(hello));
+	struct call call;
+	bool fine;
+
+	call_open(&call);
+	call_connect(&call, &message);
+	fine = is_accepted(&call, NULL) && !rdma_establish(call.id);
+	fine = is_answered(&message, REFUSED_LANE) && fine;
+	fine = is_answered(&message, REFUSED_CHALLENGE) && fine;
+	rdma_disconnect(call.id);
+	call_close(&call);
+	return is_answered(&message, REFUSED_CHALLENGE) && fine;
+}
+
+/* Asks and asks, each time as another client. */
+static bool token_flood(void)
+{
+	struct hello hello = good_hello();
+	unsigned int i;
+
+	for (i = 0; i < CYCLES; i++) {
+		hello.client++;
+		if (!challenge_for(hello))
+			return false;
+	}
+	return true;
+}
+
+/* Clients that begin to connect, and stay like that until they are dropped. */
+static bool half_open(void)
+{
+	struct hello hello = good_hello();
+	struct call calls[2];
+	bool fine;
+
+	hello.nr_lanes = 4;
+	fine = connect_one(&calls[0], &hello);
+	hello.client++;
+	fine = connect_one(&calls[1], &hello) && fine;
+	printf("rogue: half open\n");
+	fflush(stdout);
+	fine = is_dropped(&calls[0]) && is_dropped(&calls[1]) && fine;
+	call_close(&calls[0]);
+	call_close(&calls[1]);
+	return fine;
+}
+
 static const struct {
 	const char *name;
 	bool (*run)(void);
@@ -484,11 +728,23 @@ static const struct {
 	{ "beyond-region", beyond_region },
 	{ "flood", flood },
 	{ "a-thousand", a_thousand },
+	/* Those that want a target of their own. */
+	{ "reads-only", reads_only },
+	{ "writes-only", writes_only },
+	{ "zeroed", zeroed },
+	{ "token-missing", token_missing },
+	{ "token-forged", token_forged },
+	{ "token-borrowed", token_borrowed },
+	{ "token-replayed", token_replayed },
+	{ "token-flood", token_flood },
+	{ "half-open", half_open },
 };
+
+#define NR_ORDINARY (NR(clients) - 9)
 
 const char *rogue_client_name(size_t i)
 {
-	return i < NR(clients) ? clients[i].name : NULL;
+	return i < NR_ORDINARY ? clients[i].name : NULL;
 }
 
 int rogue_client(const char *addr, const char *port, const char *name)

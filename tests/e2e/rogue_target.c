@@ -68,6 +68,20 @@ static void no_reason(struct reply *reply)
 	refuse_with(reply, 0, HANDSHAKE_VERSION);
 }
 
+/* Wants one proof after the other. */
+static void challenges(struct reply *reply)
+{
+	const struct refusal refusal = {
+		.reason = REFUSED_CHALLENGE,
+		.version = HANDSHAKE_VERSION,
+		.value = (uint64_t)now_ms(),
+	};
+	uint8_t wire[REFUSAL_BYTES];
+
+	refusal_encode(&refusal, wire);
+	rdma_reject(reply->id, wire, sizeof(wire));
+}
+
 static void mute(struct reply *reply)
 {
 	(void)reply;
@@ -109,23 +123,19 @@ static const struct spoil bad_welcomes[] = {
 	{ "small-region", 16, 8, WELCOME_BYTES, 4096 },
 	{ "no-access", 28, 1, WELCOME_BYTES, 0 },
 	{ "read-only", 28, 1, WELCOME_BYTES, ACCESS_READ },
+	{ "claims-a-token", WELCOME_PROOF_AT, 8, WELCOME_BYTES, 1 },
 };
 
 static const struct {
 	const char *name;
 	void (*answer)(struct reply *reply);
 } manners[] = {
-	{ "no-reads", no_reads },
-	{ "two-regions", two_regions },
-	{ "turns-away", turns_away },
-	{ "odd-reason", odd_reason },
-	{ "other-version", other_version },
-	{ "no-reason", no_reason },
-	{ "mute", mute },
-	{ "one-lane", one_lane },
-	{ "hangs-up", hangs_up },
-	{ "wrong-key", wrong_key },
-	{ "no-qp", no_qp },
+	{ "no-reads", no_reads },	    { "two-regions", two_regions },
+	{ "turns-away", turns_away },	    { "odd-reason", odd_reason },
+	{ "other-version", other_version }, { "no-reason", no_reason },
+	{ "challenges", challenges },	    { "mute", mute },
+	{ "one-lane", one_lane },	    { "hangs-up", hangs_up },
+	{ "wrong-key", wrong_key },	    { "no-qp", no_qp },
 };
 
 #define NR_TARGETS (NR(bad_welcomes) + NR(manners))

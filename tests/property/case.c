@@ -562,10 +562,8 @@ static void step(struct world *world)
 		step_abort(world);
 }
 
-static void run_steps(struct world *world)
+static void run_steps(struct world *world, uint32_t nr)
 {
-	uint32_t nr = source_range(world->source, 4, 32);
-
 	for (; nr && !world_failed(world); nr--) {
 		step(world);
 		check_now(world);
@@ -573,13 +571,24 @@ static void run_steps(struct world *world)
 	memdev_freeze(world->dev, 0);
 }
 
-const char *case_run(struct source *source)
+static uint64_t faults_of(const struct world *world)
+{
+	struct memdev_stats stats;
+
+	memdev_stats_get(world->dev, &stats);
+	return stats.faults;
+}
+
+const char *case_run_fixed(struct source *source,
+			   const struct world_fixed *fixed, uint64_t *nr_faults)
 {
 	static struct world world;
 
-	world_open(&world, source);
-	run_steps(&world);
+	world_open(&world, source, fixed);
+	run_steps(&world,
+		  fixed ? fixed->nr_steps : source_range(source, 4, 32));
 	finish(&world);
+	*nr_faults = faults_of(&world);
 	if (!world_failed(&world)) {
 		model_check_memory(&world);
 		check_stats(&world);
@@ -587,4 +596,11 @@ const char *case_run(struct source *source)
 	}
 	world_close(&world);
 	return world_failed(&world) ? world.why : NULL;
+}
+
+const char *case_run(struct source *source)
+{
+	uint64_t nr_faults;
+
+	return case_run_fixed(source, NULL, &nr_faults);
 }

@@ -3,9 +3,14 @@
 #ifndef CASE_H
 #define CASE_H
 
-#include "source.h"
+#include "world.h"
 
 /* NULL when all held; else what did not. The text lasts until the next case. */
 const char *case_run(struct source *source);
+
+/* The same with what is fixed; *nr_faults: how many faults have struck. */
+const char *case_run_fixed(struct source *source,
+			   const struct world_fixed *fixed,
+			   uint64_t *nr_faults);
 
 #endif /* CASE_H */

@@ -68,6 +68,20 @@ static uint32_t maybe(struct source *src, uint32_t most)
 	return source_one_in(src, 2) ? source_range(src, 1, most) : 0;
 }
 
+/* Completes what was chosen, with the defaults that wrb.h tells. */
+static void attr_complete(struct world *world)
+{
+	struct wrb_attr *attr = &world->attr;
+
+	attr->qp_error = memdev_qp_error;
+	attr->log_arg = world;
+	world->slots = attr->limits.max_send_wr - 1;
+	world->max_sge =
+		attr->max_sge ? attr->max_sge : attr->limits.max_send_sge;
+	world->read_depth = attr->read_depth ? attr->read_depth : world->slots;
+	world->max_chain = attr->max_chain ? attr->max_chain : world->slots;
+}
+
 static void choose_attr(struct world *world)
 {
 	struct source *src = world->source;
@@ -87,14 +101,13 @@ static void choose_attr(struct world *world)
 	attr->max_chain = maybe(src, 8);
 	attr->flags = source_below(src, 4);
 	attr->stripe = (enum wrb_stripe)source_below(src, 4);
-	attr->qp_error = memdev_qp_error;
 	attr->log = source_one_in(src, 2) ? log_count : NULL;
-	attr->log_arg = world;
-	world->slots = attr->limits.max_send_wr - 1;
-	world->max_sge =
-		attr->max_sge ? attr->max_sge : attr->limits.max_send_sge;
-	world->read_depth = attr->read_depth ? attr->read_depth : world->slots;
-	world->max_chain = attr->max_chain ? attr->max_chain : world->slots;
+}
+
+static void fix_attr(struct world *world, const struct world_fixed *fixed)
+{
+	world->attr = fixed->attr;
+	world->attr.log = log_count;
 }
 
 /* -- memory ---------------------------------------------------------------- */
@@ -214,6 +227,13 @@ static int choose_value(struct source *src, enum memdev_fault_kind kind)
 	}
 }
 
+static void set_fault(struct world *world, const struct memdev_fault *fault)
+{
+	must(memdev_fault_add(world->dev, fault), "fault");
+	world->faults |= 1u << fault->kind;
+	world->lasting |= fault->every != 0;
+}
+
 static void choose_fault(struct world *world)
 {
 	struct source *src = world->source;
@@ -233,9 +253,14 @@ static void choose_fault(struct world *world)
 	if (world->faults & 1u << MEMDEV_DROP_CQE)
 		return;
 	fault.value = choose_value(src, fault.kind);
-	must(memdev_fault_add(world->dev, &fault), "fault");
-	world->faults |= 1u << fault.kind;
-	world->lasting |= fault.every != 0;
+	set_fault(world, &fault);
+}
+
+static void fix_faults(struct world *world, const struct world_fixed *fixed)
+{
+	for (size_t i = 0; i < 2; i++)
+		if (fixed->faults[i].nth)
+			set_fault(world, &fixed->faults[i]);
 }
 
 static void choose_device_mood(struct world *world)
@@ -323,12 +348,17 @@ static void device_open(struct world *world)
 	ledger_attach(world);
 }
 
-void world_open(struct world *world, struct source *source)
+void world_open(struct world *world, struct source *source,
+		const struct world_fixed *fixed)
 {
 	struct ibv_qp *qps[MAX_LANES];
 
 	world_forget(world, source);
-	choose_attr(world);
+	if (fixed)
+		fix_attr(world, fixed);
+	else
+		choose_attr(world);
+	attr_complete(world);
 	device_open(world);
 	side_open(world, &world->side[WRB_LOCAL]);
 	side_open(world, &world->side[WRB_REMOTE]);
@@ -340,7 +370,10 @@ void world_open(struct world *world, struct source *source)
 	world->attr.qps = NULL;
 	side_add_regions(world, WRB_LOCAL);
 	side_add_regions(world, WRB_REMOTE);
-	choose_device_mood(world);
+	if (fixed)
+		fix_faults(world, fixed);
+	else
+		choose_device_mood(world);
 }
 
 void world_close(struct world *world)

@@ -141,8 +141,20 @@ static inline bool world_may_fail(const struct world *world)
 	return world->faults || world->aborted;
 }
 
-/* Makes device, memory, faults and queue from decisions of a source. */
-void world_open(struct world *world, struct source *source);
+/* What is not left to a source. */
+struct world_fixed {
+	/* nr_qps, limits and how it plans; the rest is filled in. */
+	struct wrb_attr attr;
+	struct memdev_fault faults[2]; /* with nth 0: none */
+	uint32_t nr_steps;
+};
+
+/*
+ * Makes device, memory, faults and queue from decisions of a source; `fixed`
+ * may be NULL.
+ */
+void world_open(struct world *world, struct source *source,
+		const struct world_fixed *fixed);
 void world_close(struct world *world);
 
 /* What a side's memory holds at the start of a case. */

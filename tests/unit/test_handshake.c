@@ -18,25 +18,64 @@ static const struct hello some_hello = {
 	.lane = 0x00a1,
 	.nr_lanes = 0x0100,
 	.need = ACCESS_RW,
+	.auth = AUTH_PROVES,
+	.challenge = UINT64_C(0xc1c2c3c4c5c6c7c8),
+	.proof = { 0xd0, 0xd1, 0xd2, 0xd3, 0xd4, 0xd5, 0xd6, 0xd7, 0xd8, 0xd9,
+		   0xda, 0xdb, 0xdc, 0xdd, 0xde, 0xdf },
 };
 
+/* clang-format off */
 static const uint8_t hello_wire[HELLO_BYTES] = {
-	'W',  'R',  'B',  'x',	0,    1,    0,	  1,	1,    2,
-	3,    4,    5,	  6,	7,    8,    0,	  0,	0x11, 0x22,
-	0x33, 0x44, 0x55, 0x66, 0x00, 0xa1, 0x01, 0x00, 3,
+	'W', 'R', 'B', 'x', 0, 2, 0, 1,
+	1, 2, 3, 4, 5, 6, 7, 8,
+	0, 0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66,
+	0x00, 0xa1, 0x01, 0x00, 3, 2, 0, 0,
+	0xc1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7, 0xc8,
+	0xd0, 0xd1, 0xd2, 0xd3, 0xd4, 0xd5, 0xd6, 0xd7,
+	0xd8, 0xd9, 0xda, 0xdb, 0xdc, 0xdd, 0xde, 0xdf,
 };
+/* clang-format on */
 
 static const struct welcome some_welcome = {
 	.addr = UINT64_C(0x7f0011223344f000),
 	.bytes = UINT64_C(0x40000000),
 	.rkey = 0x89abcdef,
 	.access = ACCESS_READ,
+	.proof = { [0] = 0xe0, [31] = 0xef },
 };
 
 static const uint8_t welcome_wire[WELCOME_BYTES] = {
-	'W',  'R',  'B',  'x',	0,    1,    0,	  2,	0x7f, 0x00,
-	0x11, 0x22, 0x33, 0x44, 0xf0, 0x00, 0,	  0,	0,    0,
-	0x40, 0,    0,	  0,	0x89, 0xab, 0xcd, 0xef, 1,
+	'W',
+	'R',
+	'B',
+	'x',
+	0,
+	2,
+	0,
+	2,
+	0x7f,
+	0x00,
+	0x11,
+	0x22,
+	0x33,
+	0x44,
+	0xf0,
+	0x00,
+	0,
+	0,
+	0,
+	0,
+	0x40,
+	0,
+	0,
+	0,
+	0x89,
+	0xab,
+	0xcd,
+	0xef,
+	1,
+	[WELCOME_PROOF_AT] = 0xe0,
+	[WELCOME_BYTES - 1] = 0xef,
 };
 
 static const struct refusal some_refusal = {
@@ -46,7 +85,7 @@ static const struct refusal some_refusal = {
 };
 
 static const uint8_t refusal_wire[REFUSAL_BYTES] = {
-	'W', 'R', 'B', 'x', 0,	  1,	0,    3,    0,	  4,	0,    0,
+	'W', 'R', 'B', 'x', 0,	  2,	0,    3,    0,	  4,	0,    0,
 	0,   0,	  0,   0,   0xfe, 0xdc, 0xba, 0x98, 0x76, 0x54, 0x32, 0x10,
 };
 
@@ -130,6 +169,9 @@ static void hello_decoded_gives_every_field(void **state)
 	assert_int_equal(hello.lane, some_hello.lane);
 	assert_int_equal(hello.nr_lanes, some_hello.nr_lanes);
 	assert_int_equal(hello.need, some_hello.need);
+	assert_int_equal(hello.auth, some_hello.auth);
+	assert_int_equal(hello.challenge, some_hello.challenge);
+	assert_memory_equal(hello.proof, some_hello.proof, HELLO_PROOF_BYTES);
 }
 
 static void welcome_encoded_gives_golden_bytes(void **state)
@@ -155,6 +197,8 @@ static void welcome_decoded_gives_every_field(void **state)
 	assert_int_equal(welcome.bytes, some_welcome.bytes);
 	assert_int_equal(welcome.rkey, some_welcome.rkey);
 	assert_int_equal(welcome.access, some_welcome.access);
+	assert_memory_equal(welcome.proof, some_welcome.proof,
+			    WELCOME_PROOF_BYTES);
 }
 
 static void refusal_encoded_gives_golden_bytes(void **state)
@@ -215,7 +259,7 @@ static void magic_with_any_bit_flipped_is_refused(void **state)
 
 	(void)state;
 	for (bit = 0; bit < 32; bit++) {
-		uint8_t wire[HELLO_BYTES];
+		uint8_t wire[WELCOME_BYTES];
 
 		memcpy(wire, hello_wire, HELLO_BYTES);
 		wire[bit / 8] ^= 1u << bit % 8;
@@ -240,14 +284,14 @@ static void kind_of_another_message_is_refused(void **state)
 
 static void version_of_another_release_is_told(void **state)
 {
-	static const uint16_t others[] = { 0, 2, 0x0100, 0xffff };
+	static const uint16_t others[] = { 0, 1, 3, 0x0100, 0xffff };
 	struct welcome welcome;
 	struct hello hello;
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		uint8_t wire[HELLO_BYTES];
+		uint8_t wire[WELCOME_BYTES] = { 0 };
 		uint16_t version = 7;
 
 		memcpy(wire, hello_wire, HELLO_BYTES);
@@ -352,15 +396,43 @@ static void reserved_bytes_that_are_not_zero_are_refused(void **state)
 	size_t at;
 
 	(void)state;
-	for (at = 29; at < HELLO_BYTES; at++) {
+	for (at = 30; at < 32; at++) {
 		uint8_t wire[HELLO_BYTES];
 
 		memcpy(wire, hello_wire, HELLO_BYTES);
 		wire[at] = 1;
 		assert_int_equal(decode_hello(wire, HELLO_BYTES), -ERANGE);
+	}
+	for (at = 29; at < WELCOME_PROOF_AT; at++) {
+		uint8_t wire[WELCOME_BYTES];
+
 		memcpy(wire, welcome_wire, WELCOME_BYTES);
 		wire[at] = 1;
 		assert_int_equal(decode_welcome(wire, WELCOME_BYTES), -ERANGE);
+	}
+}
+
+/* Without a token there is neither challenge nor proof; asking is like that. */
+static void hello_with_half_a_proof_is_refused(void **state)
+{
+	static const uint8_t without[] = { AUTH_NONE, AUTH_ASKS };
+	struct hello plain = some_hello;
+	size_t i;
+
+	(void)state;
+	check_hello(auth, AUTH_PROVES + 1, -ERANGE);
+	check_hello(auth, UINT8_MAX, -ERANGE);
+	check_hello(challenge, 0, -ERANGE);
+	for (i = 0; i < sizeof(without); i++) {
+		plain = some_hello;
+		plain.auth = without[i];
+		assert_int_equal(hello_with(plain), -ERANGE);
+		plain.challenge = 0;
+		assert_int_equal(hello_with(plain), -ERANGE);
+		memset(plain.proof, 0, HELLO_PROOF_BYTES);
+		assert_int_equal(hello_with(plain), 0);
+		plain.challenge = 1;
+		assert_int_equal(hello_with(plain), -ERANGE);
 	}
 }
 
@@ -383,6 +455,7 @@ int main(void)
 		cmocka_unit_test(hello_with_a_field_out_of_range_is_refused),
 		cmocka_unit_test(welcome_with_a_field_out_of_range_is_refused),
 		cmocka_unit_test(reserved_bytes_that_are_not_zero_are_refused),
+		cmocka_unit_test(hello_with_half_a_proof_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
