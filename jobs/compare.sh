@@ -239,40 +239,57 @@ sample() { # PID
 		/proc/uptime "/proc/$1/stat" "/proc/$1/io" 2>/dev/null
 }
 
-now() { # sets centiseconds; no process, since an emulated CPU is slow
-	read -r up _ </proc/uptime
-	centiseconds=${up%.*}${up#*.}
-}
-
-# Looks at the client twice while it is at work: after the ramp and a part of
-# the run, and shortly before its end.
+# Looks at the client twice a second until it ends.
 watch_client() { # PID
-	first='' second=''
-	now && start=$centiseconds
-	early=$((start + 100 * ramp + (runtime > 4 ? 150 : 40 * runtime)))
-	late=$((start + 100 * (ramp + runtime) - 10))
-	while kill -0 "$1" 2>/dev/null && [ "$centiseconds" -lt $((start + 100 * limit)) ]; do
-		now
-		[ -n "$first" ] || [ "$centiseconds" -lt $early ] || first=$(sample "$1")
-		[ -n "$second" ] || [ "$centiseconds" -lt $late ] || second=$(sample "$1")
-		sleep 0.1
+	: >"$work/samples"
+	deadline=$(($(date +%s) + limit))
+	while kill -0 "$1" 2>/dev/null && [ "$(date +%s)" -lt $deadline ]; do
+		sample "$1" >>"$work/samples"
+		sleep 0.5
 	done
 	kill -KILL "$1" 2>/dev/null
 	wait "$1"
 }
 
-run_client() { # tries again while the other end may not listen yet
-	patience=20
-	[ "$mode" != hand ] || patience=$((limit + 20))
-	give_up=$(($(date +%s) + patience))
-	while :; do
-		rm -f "$work/json" "$work/stats"
-		client </dev/null >"$work/client.log" 2>&1 &
-		watch_client $!
-		status=$?
-		[ "$status" != 0 ] || ! figures >"$work/figures" || return 0
-		[ -z "$second" ] && [ "$(date +%s)" -lt $give_up ] || return 1
-		sleep 0.5
+# The two looks that count: how long a client takes to start is not known, so
+# they are found from its end, both well within the measured time.
+looks() {
+	awk -v runtime="$runtime" 'NF == 3 { line[++n] = $0; at[n] = $1 }
+		END {
+			for (i = n; i > 0 && at[i] > at[n] - 0.2 * runtime - 0.5; i--)
+				;
+			for (j = i; j > 1 && at[j] > at[n] - 0.8 * runtime - 0.5; j--)
+				;
+			if (i > j && j > 0) print line[j], line[i]
+		}' "$work/samples"
+}
+
+stop_server() {
+	[ "$mode" = hand ] || { kill "$server" && wait "$server"; } 2>/dev/null
+}
+
+attempt() { # SECONDS: for the other end to listen before
+	[ "$mode" = hand ] || start_server
+	sleep "$1"
+	rm -f "$work/json" "$work/stats"
+	client </dev/null >"$work/client.log" 2>&1 &
+	watch_client $!
+	status=$?
+	[ "$status" = 0 ] && figures >"$work/figures"
+	made=$?
+	stop_server
+	return $made
+}
+
+# Again while the other end may not listen yet; by hand it may come late.
+run_client() {
+	if [ "$mode" != hand ]; then
+		attempt 2 || attempt 4 || attempt 8
+		return
+	fi
+	give_up=$(($(date +%s) + limit + 20))
+	until attempt 1; do
+		[ "$(date +%s)" -lt $give_up ] || return 1
 	done
 }
 
@@ -300,10 +317,10 @@ figures() {
 # The run's line of runs.csv. Per operation: what happened between two looks,
 # by the mean rate.
 csv_line() {
-	echo "$(cat "$work/figures") $first $second" | awk -v hz="$(getconf CLK_TCK 2>/dev/null || echo 100)" \
+	echo "$(cat "$work/figures") $(looks)" | awk -v hz="$(getconf CLK_TCK 2>/dev/null || echo 100)" \
 		-v head="$op,$size,$batch,$nr_qps,$depth,$tool,$round" \
 		-v size="$size" -v OFS=, '{
-		if (NF == 10) {
+		if (NF == 10 && $8 > $5) {
 			done = ($8 - $5) * $1
 			cpu = sprintf("%.4f", 1e6 * ($9 - $6) / hz / done)
 			writes = sprintf("%.4f", ($10 - $7) / done)
@@ -331,7 +348,6 @@ run() {
 			>"$work/server.log" 2>&1
 		return
 	fi
-	start_server
 	if run_client; then
 		line=$(csv_line)
 		text="$(echo "$line" | cut -d , -f 8) messages/s"
@@ -341,7 +357,6 @@ run() {
 		text="FAILED: $reason"
 		line="$op,$size,$batch,$nr_qps,$depth,$tool,$round,,,,,,,,$reason"
 	fi
-	[ "$mode" = hand ] || { kill "$server" && wait "$server"; } 2>/dev/null
 	echo "$line" >>"$out/runs.csv"
 	[ "$in_guest" = no ] || echo "csv $line"
 	say "run $number of $total: $op $(size_name "$size"), batch $batch," \
