@@ -21,8 +21,8 @@ failed=0
 skipped=0
 began=$(date +%s)
 
-steps="deps gcc clang sanitizers valgrind mutations lint distcheck budget native
-native-sanitizers guest-verbs guest-faults guest-rogue guest-lost guest-6.1
+steps="deps gcc clang sanitizers valgrind mutations lint distcheck budget native boundaries
+native-sanitizers tsan guest-verbs guest-faults guest-rogue guest-lost guest-setup guest-6.1
 guest-two guest-outside"
 
 say() {
@@ -92,9 +92,19 @@ step_native() {
 	ENGINE=$top/build/engine/fio-rdma_batch.so sh tests/e2e/native.sh
 }
 
+step_boundaries() {
+	ENGINE=$top/build/engine/fio-rdma_batch.so sh tests/e2e/boundaries.sh
+}
+
 step_native_sanitizers() {
 	export ENGINE="$top/build-asan/engine/fio-rdma_batch.so"
 	asan_run sh tests/e2e/native.sh
+}
+
+step_tsan() {
+	build build-tsan --enable-sanitizers=thread &&
+		ENGINE=$top/build-tsan/engine/fio-rdma_batch.so \
+			sh tests/e2e/tsan.sh
 }
 
 step_guest_verbs() {
@@ -103,6 +113,13 @@ step_guest_verbs() {
 
 step_guest_faults() {
 	VM_TIMEOUT=600 sh tests/e2e/vm.sh tests/e2e/guest-faults.sh
+}
+
+step_guest_setup() {
+	setup=$top/build/tests/e2e/setup
+	make -C build tests/e2e/setup &&
+		VM_TIMEOUT=600 VM_NO_ENGINE=1 VM_FILES=$setup \
+			sh tests/e2e/vm.sh tests/e2e/guest-setup.sh "$setup"
 }
 
 step_guest_rogue() {
