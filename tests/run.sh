@@ -118,7 +118,7 @@ step_guest_faults() {
 step_guest_setup() {
 	setup=$top/build/tests/e2e/setup
 	make -C build tests/e2e/setup &&
-		VM_TIMEOUT=600 VM_NO_ENGINE=1 VM_FILES=$setup \
+		VM_TIMEOUT=900 VM_NO_ENGINE=1 VM_FILES=$setup \
 			sh tests/e2e/vm.sh tests/e2e/guest-setup.sh "$setup"
 }
 
