@@ -9,6 +9,7 @@ docsubdir = $(docdir)/doc
 dist_docsub_DATA = \
 	doc/design.md \
 	doc/migrating.md \
+	doc/reliability.md \
 	doc/security.md \
 	doc/testing.md \
 	doc/troubleshooting.md

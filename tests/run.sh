@@ -22,8 +22,11 @@ skipped=0
 began=$(date +%s)
 
 steps="deps gcc clang sanitizers valgrind mutations lint distcheck budget native
-native-sanitizers bench guest-verbs guest-faults guest-rogue guest-security
-guest-lost guest-6.1 guest-two guest-outside guest-bench"
+boundaries native-sanitizers tsan bench guest-verbs guest-faults guest-rogue
+guest-security guest-6.1 guest-two guest-outside"
+# Those whose time limits ask for a machine with nothing else to do, or that
+# take long: by name only.
+more_steps="guest-lost guest-setup guest-bench"
 
 say() {
 	printf '%4ds  %s\n' $(($(date +%s) - began)) "$*"
@@ -92,11 +95,16 @@ step_native() {
 	ENGINE=$top/build/engine/fio-rdma_batch.so sh tests/e2e/native.sh
 }
 
+step_boundaries() {
+	ENGINE=$top/build/engine/fio-rdma_batch.so sh tests/e2e/boundaries.sh
+}
+
 step_native_sanitizers() {
 	export ENGINE="$top/build-asan/engine/fio-rdma_batch.so"
 	asan_run sh tests/e2e/native.sh
 }
 
+<<<<<<< HEAD
 step_bench() {
 	sh tests/bench/smoke.sh
 }
@@ -104,6 +112,12 @@ step_bench() {
 step_guest_bench() {
 	VM_TIMEOUT=600 sh tests/e2e/vm.sh tests/bench/doorbells.sh &&
 		sh tests/bench/smoke.sh guest
+=======
+step_tsan() {
+	build build-tsan --enable-sanitizers=thread &&
+		ENGINE=$top/build-tsan/engine/fio-rdma_batch.so \
+			sh tests/e2e/tsan.sh
+>>>>>>> rel
 }
 
 step_guest_verbs() {
@@ -112,6 +126,13 @@ step_guest_verbs() {
 
 step_guest_faults() {
 	VM_TIMEOUT=600 sh tests/e2e/vm.sh tests/e2e/guest-faults.sh
+}
+
+step_guest_setup() {
+	setup=$top/build/tests/e2e/setup
+	make -C build tests/e2e/setup &&
+		VM_TIMEOUT=900 VM_NO_ENGINE=1 VM_FILES=$setup \
+			sh tests/e2e/vm.sh tests/e2e/guest-setup.sh "$setup"
 }
 
 step_guest_rogue() {
@@ -177,11 +198,11 @@ run_step() {
 }
 
 main() {
-	[ "${1-}" != --list ] || { echo "$steps" && exit 0; }
+	[ "${1-}" != --list ] || { echo "$steps $more_steps" && exit 0; }
 	mkdir -p "$log" || exit 1
 	[ $# != 0 ] || eval "set -- $(echo "$steps" | tr '\n' ' ')"
 	for step in "$@"; do
-		case " $(echo "$steps" | tr '\n' ' ') " in
+		case " $(echo "$steps $more_steps" | tr '\n' ' ') " in
 		*" $step "*) run_step "$step" ;;
 		*) echo "no step \"$step\": --list names them" >&2 && exit 2 ;;
 		esac

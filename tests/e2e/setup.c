@@ -38,10 +38,11 @@
 #define NR_QPS	     2
 #define BYTES	     4096
 #define PATIENCE_MS  5000
-#define TIMEOUT_MS   3000 /* to connect */
-#define SHORT_MS     700  /* the same, where it cannot succeed */
-#define MAX_TIMED    50
-#define TEXT	     512
+/* To connect: the CM sends a message that was lost again after 4 s. */
+#define TIMEOUT_MS 12000
+#define SHORT_MS   700 /* the same, where it cannot succeed */
+#define MAX_TIMED  50
+#define TEXT	   512
 
 extern char **environ;
 
@@ -70,6 +71,9 @@ say_info(void *arg, const char *fmt, ...)
 	va_list args;
 
 	(void)arg;
+	/* Nobody reads the rest, and a full pipe would stop a target. */
+	if (strncmp(fmt, "listening", strlen("listening")) != 0)
+		return;
 	va_start(args, fmt);
 	vprintf(fmt, args);
 	va_end(args);
@@ -222,8 +226,11 @@ static int connect_with(const struct engine_conf *conf)
 	if (ret)
 		return ret;
 	ret = t->ops->reg(t, memory, sizeof(memory));
-	if (!ret && write_some(t, memory))
-		fail("a connection does not carry data");
+	if (!ret) {
+		ret = write_some(t, memory);
+		if (ret) /* its target may have ended since */
+			say_error(NULL, "a write has failed");
+	}
 	t->ops->destroy_qps(t);
 	t->ops->dereg(t);
 	t->ops->close(t);
@@ -303,6 +310,8 @@ static bool target_starts(struct target *target, bool isolate)
 	target->shim->nr_held = 0;
 	spawn(target, isolate);
 	while (fgets(line, sizeof(line), target->out)) {
+		snprintf(said.last, sizeof(said.last), "%s", line);
+		said.last[strcspn(said.last, "\n")] = '\0';
 		if (!strstr(line, "listening"))
 			continue;
 		target->nr_held = target->shim->nr_held;
@@ -480,9 +489,10 @@ static bool target_point(struct target *target, const char *address,
 	}
 	memcpy(name, target->shim->failed, sizeof(name));
 	shim_arm(target->shim, 0, NULL);
-	/* One that fails from its events ends a little later. */
-	if (up)
+	/* With isolate=0 what its first client had is kept for the next. */
+	if (up && isolate)
 		target_settles(target);
+	/* One that fails from its events ends a little later. */
 	if (up && !strcmp(name, "rdma_get_cm_event"))
 		sleep_ms(100);
 	if (up && target_lives(target))
@@ -602,7 +612,7 @@ static double time_cycle(const char *address)
 /* The first ones wait for caches and neighbours; they are not timed. */
 static int cycles(const char *address, uint32_t nr)
 {
-	double first[MAX_TIMED], last[MAX_TIMED], once;
+	double first[MAX_TIMED], last[MAX_TIMED], once, longest = 0;
 	struct target target = target_new();
 	int descriptors, target_descriptors;
 	int32_t objects;
@@ -617,6 +627,7 @@ static int cycles(const char *address, uint32_t nr)
 	target_descriptors = nr_descriptors(target.pid);
 	for (uint32_t i = MAX_TIMED; i < nr; i++) {
 		once = time_cycle(address);
+		longest = once > longest ? once : longest;
 		if (i < 2 * MAX_TIMED)
 			first[i - MAX_TIMED] = once;
 		if (i >= nr - MAX_TIMED)
@@ -624,9 +635,9 @@ static int cycles(const char *address, uint32_t nr)
 	}
 	target_settles(&target);
 	printf("%u cycles of %d QPs: the first %d took %.1f ms each, the last "
-	       "%.1f ms\n",
+	       "%.1f ms, the longest of all %.0f ms\n",
 	       nr, NR_QPS, MAX_TIMED, median(first, MAX_TIMED),
-	       median(last, MAX_TIMED));
+	       median(last, MAX_TIMED), longest);
 	printf("descriptors: %d before, %d after; of the target %d and %d\n",
 	       descriptors, nr_descriptors(getpid()), target_descriptors,
 	       nr_descriptors(target.pid));
