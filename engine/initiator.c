@@ -19,6 +19,7 @@ struct initiator {
 	struct wrb_done *done; /* of the last getevents, iodepth entries */
 	uint32_t nr_added;
 	uint32_t nr_done;
+	bool said_failure; /* the first error was an operation's */
 	uint32_t qp_nums[WRB_MAX_LANES];
 };
 
@@ -272,6 +273,7 @@ static void describe(struct initiator *in, const struct wrb_done *done,
 		.lane = &lane,
 		.qp_num = in->qp_nums[done->lane % WRB_MAX_LANES],
 		.nr_lanes = in->reaper.transport->nr_qps,
+		.ended = in->reaper.said && !in->said_failure,
 		.peer = in->reaper.transport->peer,
 	};
 
@@ -290,6 +292,7 @@ static void say_failure(struct initiator *in, const struct wrb_done *done)
 	if (in->reaper.said)
 		return;
 	in->reaper.said = true;
+	in->said_failure = true;
 	describe(in, done, text, sizeof(text), &cure);
 	env->error(env->arg, "%s; %s", text, cure);
 }

@@ -32,7 +32,8 @@ void io_map_describe(const struct io_u *io_u, const struct io_failure *failure,
 	if (failure->lane->post_errno)
 		snprintf(text, bytes, "not posted, %s",
 			 strerror(failure->lane->post_errno));
-	else if (status == IBV_WC_SUCCESS)
+	else if (status == IBV_WC_SUCCESS ||
+		 (status == IBV_WC_WR_FLUSH_ERR && failure->ended))
 		snprintf(text, bytes, "given up");
 	else if (status == IBV_WC_WR_FLUSH_ERR)
 		snprintf(text, bytes,

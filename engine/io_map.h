@@ -47,6 +47,7 @@ struct io_failure {
 	const struct wrb_lane_info *lane;
 	uint32_t qp_num;
 	uint32_t nr_lanes;
+	bool ended; /* by this job, which has said why */
 	const char *peer;
 };
 
