@@ -104,7 +104,6 @@ step_native_sanitizers() {
 	asan_run sh tests/e2e/native.sh
 }
 
-<<<<<<< HEAD
 step_bench() {
 	sh tests/bench/smoke.sh
 }
@@ -112,12 +111,12 @@ step_bench() {
 step_guest_bench() {
 	VM_TIMEOUT=600 sh tests/e2e/vm.sh tests/bench/doorbells.sh &&
 		sh tests/bench/smoke.sh guest
-=======
+}
+
 step_tsan() {
 	build build-tsan --enable-sanitizers=thread &&
 		ENGINE=$top/build-tsan/engine/fio-rdma_batch.so \
 			sh tests/e2e/tsan.sh
->>>>>>> rel
 }
 
 step_guest_verbs() {
