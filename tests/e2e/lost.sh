@@ -24,16 +24,7 @@ monitor() { # GUEST COMMAND
 
 obey() { # WHAT GUEST
 	case $1 in
-	# The wire of a frozen guest would hold up the other one's packets: it
-	# must drop them, before the first of them waits.
-	stop)
-		monitor "$2" 'set_link net off'
-		monitor "$2" stop
-		;;
-	cont)
-		monitor "$2" 'set_link net on'
-		monitor "$2" cont
-		;;
+	stop | cont) monitor "$2" "$1" ;;
 	unplug) monitor "$2" 'set_link net off' ;;
 	plug) monitor "$2" 'set_link net on' ;;
 	*) echo "lost.sh: what is $1?" >&2 ;;
