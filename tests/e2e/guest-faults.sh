@@ -163,7 +163,7 @@ silent_name_server() {
 interrupted() {
 	signal=$1 regex=$2 delay=$3
 	shift 3
-	start_initiator --name=i --rw=randrw --bs=4k --size=1m --time_based \
+	start_initiator --name=i --rw=randrw --bs=4k --size=1m --offset=4m --time_based \
 		--runtime=60 --connect_timeout=30s "$@"
 	sleep "$delay"
 	clocked ends_by "$signal" "$initiator"
@@ -190,7 +190,7 @@ signals() {
 	ok 'SIGINT while it runs' interrupted INT 'ops=[1-9]' 3 "$here"
 	ok 'SIGTERM while it runs, threads, events' interrupted TERM 'ops=[1-9]' \
 		3 "$here" --thread=1 --poll=event --qps=4
-	start_initiator --name=i --rw=randrw --bs=4k --size=1m --time_based \
+	start_initiator --name=i --rw=randrw --bs=4k --size=1m --offset=4m --time_based \
 		--runtime=60 "$here"
 	sleep 2
 	ok 'SIGINT ends a target with a client' ends_by INT "$target"
@@ -254,7 +254,7 @@ initiator_killed() {
 	# From its first client on a target keeps the device open.
 	wait_for 5 without_clients
 	with_target=$(resources)
-	start_initiator --name=i --rw=randrw --bs=4k --size=1m --time_based \
+	start_initiator --name=i --rw=randrw --bs=4k --size=1m --offset=4m --time_based \
 		--runtime=99 --qps=4 "$here"
 	wait_for 20 grep -q 'is here with' /tmp/target.log || return 1
 	sleep 1
@@ -322,7 +322,7 @@ deaths() {
 # target keeps it open from its first client on.
 device_removed() { # TARGET-ARG...
 	start_target "$@" || return 1
-	start_initiator --name=i --rw=randrw --bs=4k --size=1m --time_based \
+	start_initiator --name=i --rw=randrw --bs=4k --size=1m --offset=4m --time_based \
 		--runtime=60 --qps=4 "$here"
 	wait_for 20 grep -q 'is here with' /tmp/target.log || return 1
 	sleep 1
