@@ -31,7 +31,7 @@ stop_target() {
 # kernel itself, at its end, through a shell of which it is the parent.
 doorbells() {
 	# shellcheck disable=SC2016 # for the shell that fio starts
-	timeout 60 "$FIO" --name=d --rw=write --bs=64 --size=256k --iodepth=64 \
+	timeout 200 "$FIO" --name=d --rw=write --bs=64 --size=256k --iodepth=64 \
 		--exec_postrun='tee /tmp/io </proc/$PPID/io' "$@" \
 		>/tmp/doorbells.log 2>&1 ||
 		{ cat /tmp/doorbells.log >&2 && return 1; }
@@ -94,7 +94,9 @@ export FIO_ARGS="--hostname=$(hostname)"
 ok 'by name' run_fio --rw=randrw --bs=4k --size=1m --verify=crc32c
 ok 'at most 300 doorbells for 4096 writes in batches of 16' doorbells_are_few
 grep '^#' "$tap_output"
-ok "more than 4000 with fio's rdma engine" doorbells_of_builtin
-grep '^#' "$tap_output"
+if [ "${2-}" != quick ]; then
+	ok "more than 4000 with fio's rdma engine" doorbells_of_builtin
+	grep '^#' "$tap_output"
+fi
 ok 'SIGTERM ends the target at once' stop_target
 finish
