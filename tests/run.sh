@@ -22,11 +22,11 @@ skipped=0
 began=$(date +%s)
 
 steps="deps gcc clang sanitizers valgrind mutations lint distcheck budget native
-boundaries native-sanitizers tsan bench guest-verbs guest-faults guest-6.1
+boundaries native-sanitizers tsan bench guest-verbs guest-6.1
 guest-two guest-outside"
 # Those whose time limits ask for a machine with nothing else to do, or that
 # take long: by name only.
-more_steps="guest-rogue guest-security guest-lost guest-setup guest-bench"
+more_steps="guest-faults guest-rogue guest-security guest-lost guest-setup guest-bench"
 
 say() {
 	printf '%4ds  %s\n' $(($(date +%s) - began)) "$*"
