@@ -282,13 +282,12 @@ static always_inline void plan_run_cut(struct plan *plan, struct plan_run *run)
 	run->nr_passed = 0;
 }
 
-/* The run that starts at the next operation. */
-static always_inline void plan_run_begin(struct plan *plan)
+/* The operation that is next, alone. */
+static always_inline void plan_run_start(const struct plan *plan,
+					 struct plan_run *run, bool open)
 {
 	const uint32_t index = plan->next_op;
 	const struct op *op = &plan->ops[index];
-	const bool open = unlikely(op->flags & OP_OPEN);
-	struct plan_run *run = &plan->run;
 
 	run->op = op;
 	run->first_op = index;
@@ -303,18 +302,28 @@ static always_inline void plan_run_begin(struct plan *plan)
 		.length = run->length,
 		.region = op->local,
 	};
+}
+
+/* The run that starts at the next operation. */
+static always_inline void plan_run_begin(struct plan *plan)
+{
+	const bool open = unlikely(plan->ops[plan->next_op].flags & OP_OPEN);
+	struct plan_run *run = &plan->run;
+
+	plan_run_start(plan, run, open);
 	if (plan->rules->merge && !open)
 		plan_run_extend(plan, run, plan->nr - plan->nr_consumed);
 	if (unlikely(open || run->length > plan->rules->cut_above))
 		plan_run_cut(plan, run);
 }
 
-/* The run is planned as a whole. */
-static always_inline void plan_run_end(struct plan *plan)
+/* A run is planned as a whole. */
+static always_inline void plan_run_end(struct plan *plan,
+				       const struct plan_run *run)
 {
-	plan->next_op = plan->run.next_op;
-	plan->nr_consumed += plan->run.nr_ops;
-	plan->nr_merged += plan->run.nr_ops - 1;
+	plan->next_op = run->next_op;
+	plan->nr_consumed += run->nr_ops;
+	plan->nr_merged += run->nr_ops - 1;
 }
 
 /* Moves on by length bytes; writes the stretches passed to piece_segs. */
@@ -408,14 +417,14 @@ static always_inline void plan_piece(struct plan *plan, struct plan_wr *wr)
 	plan->nr_pieces++;
 	run->sent += length;
 	if (!--run->pieces_left)
-		plan_run_end(plan);
+		plan_run_end(plan, run);
 }
 
 /* A run that goes out in one WR; its lane has been taken. */
-static always_inline void plan_whole(struct plan *plan, struct plan_wr *wr)
+static always_inline void plan_whole(struct plan *plan,
+				     const struct plan_run *run,
+				     struct plan_wr *wr)
 {
-	const struct plan_run *run = &plan->run;
-
 	wr->first_op = run->first_op;
 	wr->nr_ops = run->nr_ops;
 	wr->nr_segs = run->nr_segs;
@@ -423,7 +432,7 @@ static always_inline void plan_whole(struct plan *plan, struct plan_wr *wr)
 	wr->seg = run->first;
 	wr->length = run->length;
 	wr->cut = false;
-	plan_run_end(plan);
+	plan_run_end(plan, run);
 }
 
 /*
@@ -450,14 +459,14 @@ static always_inline bool plan_next(struct plan *plan, struct plan_wr *wr)
 	if (unlikely(run->pieces_left))
 		plan_piece(plan, wr);
 	else
-		plan_whole(plan, wr);
+		plan_whole(plan, run, wr);
 	return true;
 }
 
 /*
  * A row: WRs that go to one lane one after the other, without another look at
- * lanes in between. Under WRB_STRIPE_BATCH and without merge a plan is made of
- * rows; they cost the least.
+ * lanes in between. Under WRB_STRIPE_BATCH a plan is made of rows; they cost
+ * the least.
  *
  * Finds a lane with room for the next operation, and takes all its room until
  * plan_row_end(). False at the end, or when there is none.
@@ -495,33 +504,35 @@ static always_inline void plan_row_end(struct plan *plan, uint32_t left)
 }
 
 /*
- * The next WR of a row while operations are not cut. False at one that is, at
- * the end, or at a READ without credit.
+ * The next WR of a row while nothing is cut; merge is what the rules say, as a
+ * constant. False at an operation or a run that is to be cut, at the end, or at
+ * a READ without credit.
  */
-static always_inline bool plan_row_next(struct plan *plan, struct plan_wr *wr)
+static always_inline bool plan_row_next(struct plan *plan, struct plan_wr *wr,
+					const bool merge)
 {
 	const struct op *op = &plan->ops[plan->next_op];
+	struct plan_run run;
 
 	if (unlikely(plan->nr_consumed == plan->nr))
 		return false;
 	if (unlikely(op->length > plan->rules->cut_above ||
 		     op->flags & OP_OPEN))
 		return false;
+	plan_run_start(plan, &run, false);
+	if (merge) {
+		plan_run_extend(plan, &run, plan->nr - plan->nr_consumed);
+		if (unlikely(run.length > plan->rules->cut_above))
+			return false;
+	}
 	wr->read = op_is_read(op);
 	if (wr->read && !plan->row_reads--) {
 		plan->row_reads = 0;
 		return false;
 	}
-	wr->first_op = plan->next_op;
-	wr->nr_ops = 1;
-	wr->nr_segs = 1;
-	wr->seg = (struct plan_seg){ op->local_addr, op->length, op->local };
 	wr->remote_addr = op->remote_addr;
 	wr->remote = op_remote(op);
-	wr->length = op->length;
-	wr->cut = false;
-	plan->next_op = op->next;
-	plan->nr_consumed++;
+	plan_whole(plan, &run, wr);
 	return true;
 }
 

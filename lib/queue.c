@@ -255,6 +255,12 @@ wrb_export int wrb_region_rekey(struct wrb_queue *queue, int region,
 
 /* -- add ---------------------------------------------------------------- */
 
+/* Both region ids of an operation, to be compared at once. */
+static always_inline uint32_t op_regions(const struct wrb_op *op)
+{
+	return op->local | (uint32_t)op->remote << 16;
+}
+
 /* Why an operation between two regions that exist is refused. */
 static cold int op_refuse(const struct wrb_op *op)
 {
@@ -265,37 +271,36 @@ static cold int op_refuse(const struct wrb_op *op)
 
 /*
  * The op table's moving parts, and the regions last used, in registers while
- * operations are staged.
+ * operations are staged. Both regions are empty at first: nothing fits.
  */
 struct stager {
 	struct op *ops;
+	const uint32_t *free_top; /* above the next that is free */
 	const uint32_t *free;
-	uint32_t nr_free;
 	uint32_t *link;
-	uint32_t local, remote; /* ids; STAGE_NO_REGION at first */
+	uint32_t regions;
 	uint64_t local_addr, local_bytes;
 	uint64_t remote_addr, remote_bytes;
 };
-
-#define STAGE_NO_REGION UINT32_MAX
 
 static always_inline struct stager stage_begin(const struct flight *flight)
 {
 	return (struct stager){
 		.ops = flight->ops.ops,
+		.free_top = flight->ops.free + flight->ops.nr_free,
 		.free = flight->ops.free,
-		.nr_free = flight->ops.nr_free,
 		.link = flight->ops.staged.link,
-		.local = STAGE_NO_REGION,
+		.regions = UINT32_MAX,
 	};
 }
 
 static always_inline void stage_end(struct flight *flight,
 				    const struct stager *stager)
 {
-	uint32_t nr = flight->ops.nr_free - stager->nr_free;
+	uint32_t nr_free = (uint32_t)(stager->free_top - stager->free);
+	uint32_t nr = flight->ops.nr_free - nr_free;
 
-	flight->ops.nr_free = stager->nr_free;
+	flight->ops.nr_free = nr_free;
 	flight->ops.staged.link = stager->link;
 	flight->ops.staged.nr += nr;
 	flight->stats.ops += nr;
@@ -312,10 +317,9 @@ static always_inline bool stage_regions(const struct flight *flight,
 	remote = region_get(&flight->regions, from->remote, WRB_REMOTE);
 	if (!local || !remote)
 		return false;
-	stager->local = from->local;
+	stager->regions = op_regions(from);
 	stager->local_addr = local->addr;
 	stager->local_bytes = local->length[WRB_LOCAL];
-	stager->remote = from->remote;
 	stager->remote_addr = remote->addr;
 	stager->remote_bytes = remote->length[WRB_REMOTE];
 	return true;
@@ -324,27 +328,27 @@ static always_inline bool stage_regions(const struct flight *flight,
 static always_inline int stage(const struct flight *flight,
 			       struct stager *stager, const struct wrb_op *from)
 {
+	const uint32_t length = from->length;
 	uint32_t index;
 	struct op *op;
 
-	if (unlikely(from->local != stager->local ||
-		     from->remote != stager->remote))
+	if (unlikely(op_regions(from) != stager->regions))
 		if (!stage_regions(flight, stager, from))
 			return -EINVAL;
 	if (unlikely(!region_holds(stager->local_bytes, from->local_offset,
-				   from->length) ||
+				   length) ||
 		     !region_holds(stager->remote_bytes, from->remote_offset,
-				   from->length) ||
+				   length) ||
 		     (uint32_t)from->dir > WRB_READ))
 		return op_refuse(from);
-	if (unlikely(!stager->nr_free))
+	if (unlikely(stager->free_top == stager->free))
 		return -EAGAIN;
-	index = stager->free[--stager->nr_free];
+	index = *--stager->free_top;
 	op = &stager->ops[index];
 	op->done = (struct wrb_done){ .user = from->user };
 	op->local_addr = stager->local_addr + from->local_offset;
 	op->remote_addr = stager->remote_addr + from->remote_offset;
-	op->length = from->length;
+	op->length = length;
 	op->local = from->local;
 	op->flags = 0;
 	op->kind = op_kind(from->remote, from->dir);
@@ -483,12 +487,12 @@ static void queue_sort(struct wrb_queue *queue)
 
 /*
  * The loops of a submit. Each works on copies that only it knows, so that the
- * compiler keeps them in registers.
+ * compiler keeps them in registers; merge is a constant in each.
  */
 
-/* A row of operations that go out whole; returns how many slots it left. */
+/* A row of runs that go out whole; returns how many slots it left. */
 static always_inline uint32_t submit_whole(struct plan *plan, struct post *post,
-					   uint32_t slots)
+					   uint32_t slots, const bool merge)
 {
 	struct plan_wr wr;
 
@@ -496,7 +500,7 @@ static always_inline uint32_t submit_whole(struct plan *plan, struct post *post,
 		const uint32_t nr = post_row(post, plan->lane, slots);
 		uint32_t left = nr;
 
-		while (left && plan_row_next(plan, &wr)) {
+		while (left && plan_row_next(plan, &wr, merge)) {
 			post_write(post, &wr);
 			left--;
 		}
@@ -507,9 +511,10 @@ static always_inline uint32_t submit_whole(struct plan *plan, struct post *post,
 	return slots;
 }
 
-/* A row of pieces of the next operation; returns how many slots it left. */
+/* A row of pieces of the next run; returns how many slots it left. */
 static always_inline uint32_t submit_pieces(struct plan *plan,
-					    struct post *post, uint32_t slots)
+					    struct post *post, uint32_t slots,
+					    const bool merge)
 {
 	uint32_t index;
 	struct plan_wr wr;
@@ -524,18 +529,22 @@ static always_inline uint32_t submit_pieces(struct plan *plan,
 		while (left && plan_row_piece(plan, &wr)) {
 			post_write(post, &wr);
 			left--;
+			if (merge)
+				post_count_cut(post->flight, &wr);
 		}
 		if (left == nr)
 			break;
 		slots -= nr - left;
-		post_count_pieces(post->flight, index, nr - left);
+		if (!merge)
+			post_count_pieces(post->flight, index, nr - left);
 		if (!post_written(post, nr - left))
 			break;
 	}
 	return slots;
 }
 
-static noinline uint32_t submit_rows(struct wrb_queue *queue)
+static always_inline uint32_t submit_in_rows(struct wrb_queue *queue,
+					     const bool merge)
 {
 	struct post post = post_begin(&queue->flight);
 	struct plan plan = plan_make(queue, queue->flight.room);
@@ -545,9 +554,9 @@ static noinline uint32_t submit_rows(struct wrb_queue *queue)
 		slots = plan.row_slots;
 		left = slots;
 		if (!plan.run.pieces_left)
-			left = submit_whole(&plan, &post, slots);
+			left = submit_whole(&plan, &post, slots, merge);
 		if (left == slots)
-			left = submit_pieces(&plan, &post, slots);
+			left = submit_pieces(&plan, &post, slots, merge);
 		plan_row_end(&plan, left);
 	}
 	post_leave_lane(&post);
@@ -556,8 +565,18 @@ static noinline uint32_t submit_rows(struct wrb_queue *queue)
 	return plan.nr_wrs;
 }
 
-/* Merged operations, or another stripe policy than rows can have. */
-static noinline uint32_t submit_runs(struct wrb_queue *queue)
+static noinline uint32_t submit_rows(struct wrb_queue *queue)
+{
+	return submit_in_rows(queue, false);
+}
+
+static noinline uint32_t submit_merged_rows(struct wrb_queue *queue)
+{
+	return submit_in_rows(queue, true);
+}
+
+/* A stripe policy that chooses a lane for each WR. */
+static noinline uint32_t submit_wrs(struct wrb_queue *queue)
 {
 	struct post post = post_begin(&queue->flight);
 	struct plan plan = plan_make(queue, queue->flight.room);
@@ -582,8 +601,10 @@ wrb_export int wrb_submit(struct wrb_queue *queue)
 		return -ENOTCONN;
 	if (queue->flags & WRB_SORT)
 		queue_sort(queue);
-	if (queue->rules.merge || queue->rules.stripe != WRB_STRIPE_BATCH)
-		nr_wrs = submit_runs(queue);
+	if (queue->rules.stripe != WRB_STRIPE_BATCH)
+		nr_wrs = submit_wrs(queue);
+	else if (queue->rules.merge)
+		nr_wrs = submit_merged_rows(queue);
 	else
 		nr_wrs = submit_rows(queue);
 	if (likely(nr_wrs))
