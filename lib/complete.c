@@ -39,11 +39,21 @@ static void op_ended(struct flight *flight, struct sink *sink, uint32_t index)
 		flight_finish(flight, index);
 }
 
-/* One WR less to wait for: whether it was the last. */
-static always_inline bool op_retire(struct op_cut *cuts, const struct op *op,
-				    uint32_t index)
+/* An operation in several WRs has one less to wait for: was it the last? */
+static always_inline bool cut_retire(struct flight *flight, uint32_t index)
 {
-	return likely(!(op->flags & OP_CUT)) || --cuts[index].nr_wrs == 0;
+	return --flight->ops.cuts[index].nr_wrs == 0;
+}
+
+/* An operation ended, and there is no room in the sink: a later poll's. */
+static cold void op_park(struct flight *flight, uint32_t index, uint32_t lane)
+{
+	struct op *op = op_get(&flight->ops, index);
+
+	if (!op->done.error)
+		op->done = (struct wrb_done){ .user = op->done.user,
+					      .lane = lane };
+	flight_finish(flight, index);
 }
 
 /*
@@ -56,7 +66,6 @@ static always_inline uint32_t retire_ok(struct flight *flight,
 					uint64_t serial, uint64_t end)
 {
 	struct op *const ops = flight->ops.ops;
-	struct op_cut *const cuts = flight->ops.cuts;
 	const struct lane_wr *const ring = lane->ring;
 	const uint32_t mask = lane->ring_mask, lane_index = lane->index;
 	uint32_t *free = flight->ops.free + flight->ops.nr_free;
@@ -70,22 +79,26 @@ static always_inline uint32_t retire_ok(struct flight *flight,
 
 		reads += lane_wr_reads(wr);
 		for (uint32_t n = lane_wr_nr_ops(wr); n; n--) {
-			struct op *op = &ops[index];
+			const struct op *op = &ops[index];
 			const uint32_t at = index;
 
 			index = op->next;
-			if (!op_retire(cuts, op, at))
+			if (op->what & OP_CUT && !cut_retire(flight, at))
 				continue;
-			if (likely(!op->done.error))
-				op->done.lane = lane_index;
-			else
-				flight->stats.failed += done != full;
 			if (unlikely(done == full)) {
-				flight_finish(flight, at);
+				op_park(flight, at, lane_index);
 				continue;
 			}
-			*done++ = op->done;
+			*done++ = (struct wrb_done){
+				.user = op->done.user,
+				.lane = lane_index,
+			};
 			*free++ = at;
+			/* An operation in one WR has not failed elsewhere. */
+			if (op->what & OP_CUT && op->done.error) {
+				done[-1] = op->done;
+				flight->stats.failed++;
+			}
 		}
 	}
 	flight->ops.nr_free = (uint32_t)(free - flight->ops.free);
@@ -103,10 +116,10 @@ static cold void retire_failed(struct flight *flight, struct sink *sink,
 		struct op *op = op_get(&flight->ops, index);
 		uint32_t next = op->next;
 
-		if (op->flags & OP_OPEN && !op->done.error)
+		if (op->what & OP_OPEN && !op->done.error)
 			flight->nr_broken++;
 		op_fail(op, fate->status, fate->vendor_err, lane);
-		if (op_retire(flight->ops.cuts, op, index))
+		if (!(op->what & OP_CUT) || cut_retire(flight, index))
 			op_ended(flight, sink, index);
 		index = next;
 	}

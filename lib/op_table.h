@@ -15,26 +15,35 @@
 #include "compiler.h"
 #include "wrb.h"
 
-enum op_flags {
-	OP_CUT = 1 << 0, /* goes out in several WRs: struct op_cut counts */
-	/*
-	 * Staged, although some of it was planned: it needs more WRs. Counts
-	 * as one more in nr_wrs, so that it cannot end meanwhile.
-	 */
-	OP_OPEN = 1 << 1,
-	OP_SETTLED = 1 << 2, /* seen by the unwinding of a short post */
-};
+/*
+ * What an operation is, in one word, so that it is written and compared at
+ * once: local region, state, remote region, direction; 16 bits each.
+ */
+#define OP_STATE_SHIFT	16
+#define OP_REMOTE_SHIFT 32
+#define OP_DIR_SHIFT	48
+#define OP_STATE	(UINT64_C(0xffff) << OP_STATE_SHIFT)
+#define OP_KIND		(~UINT64_C(0) << OP_REMOTE_SHIFT) /* remote, direction */
+
+/* Goes out in several WRs: struct op_cut counts. */
+#define OP_CUT (UINT64_C(1) << OP_STATE_SHIFT)
+/*
+ * Staged, although some of it was planned: it needs more WRs. Counts as one
+ * more in nr_wrs, so that it cannot end meanwhile.
+ */
+#define OP_OPEN (UINT64_C(2) << OP_STATE_SHIFT)
+/* Seen by the unwinding of a short post. */
+#define OP_SETTLED (UINT64_C(4) << OP_STATE_SHIFT)
 
 /* One cache line. What does not fit is in struct op_cut, and rarely needed. */
 struct op {
-	struct wrb_done done; /* as it will be handed back */
+	/* As it will be handed back; without an error only user is valid. */
+	struct wrb_done done;
+	uint64_t what; /* op_what() */
 	uint64_t local_addr;
 	uint64_t remote_addr;
 	uint32_t length;
 	uint32_t next;
-	uint16_t local;
-	uint16_t flags;
-	uint32_t kind; /* op_kind(): remote region and direction in one */
 } __attribute__((__aligned__(64)));
 
 /* The accounts of an operation that is cut; valid with OP_CUT only. */
@@ -117,19 +126,26 @@ static inline void op_release(struct op_table *table, uint32_t index)
 	table->free[table->nr_free++] = index;
 }
 
-static always_inline uint32_t op_kind(uint16_t remote, enum wrb_dir dir)
+static always_inline uint64_t op_what(uint16_t local, uint16_t remote,
+				      enum wrb_dir dir)
 {
-	return remote | (uint32_t)dir << 16;
+	return local | (uint64_t)remote << OP_REMOTE_SHIFT |
+	       (uint64_t)dir << OP_DIR_SHIFT;
+}
+
+static always_inline uint32_t op_local(const struct op *op)
+{
+	return (uint16_t)op->what;
 }
 
 static always_inline uint32_t op_remote(const struct op *op)
 {
-	return op->kind & UINT16_MAX;
+	return (uint16_t)(op->what >> OP_REMOTE_SHIFT);
 }
 
 static always_inline bool op_is_read(const struct op *op)
 {
-	return op->kind >> 16;
+	return op->what >> OP_DIR_SHIFT;
 }
 
 static inline int op_error(enum ibv_wc_status status)

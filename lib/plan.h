@@ -219,7 +219,8 @@ static always_inline void plan_run_extend(struct plan *plan,
 					  struct plan_run *run, uint32_t nr)
 {
 	const struct plan_rules *rules = plan->rules;
-	const uint32_t kind = run->op->kind, max_sge = rules->max_sge;
+	const uint64_t what = run->op->what;
+	const uint32_t max_sge = rules->max_sge;
 	struct plan_seg seg = run->first;
 	uint64_t remote_end = run->op->remote_addr + run->length;
 	uint64_t local_end = seg.addr + seg.length;
@@ -231,17 +232,17 @@ static always_inline void plan_run_extend(struct plan *plan,
 	for (; nr_ops < nr; nr_ops++) {
 		const struct op *op = &plan->ops[next];
 
-		if (op->remote_addr != remote_end || op->kind != kind ||
-		    op->length > room || op->flags & OP_OPEN)
+		if (op->remote_addr != remote_end || op->length > room ||
+		    (op->what ^ what) & (OP_KIND | OP_OPEN))
 			break;
-		if (op->local_addr == local_end && op->local == seg.region) {
+		if (op->local_addr == local_end && op_local(op) == seg.region) {
 			seg.length += op->length;
 		} else {
 			if (nr_segs == max_sge)
 				break;
 			plan->run_segs[nr_segs++ - 1] = seg;
 			seg = (struct plan_seg){ op->local_addr, op->length,
-						 op->local };
+						 op_local(op) };
 			local_end = op->local_addr;
 		}
 		local_end += op->length;
@@ -264,7 +265,7 @@ static always_inline void plan_run_extend(struct plan *plan,
 /* How a run is cut; op is its first operation. */
 static always_inline void plan_run_cut(struct plan *plan, struct plan_run *run)
 {
-	bool open = run->op->flags & OP_OPEN;
+	bool open = run->op->what & OP_OPEN;
 	uint32_t n = open ? plan->cuts[run->first_op].pieces_left
 			  : plan_pieces(plan->rules, run->length);
 
@@ -300,14 +301,14 @@ static always_inline void plan_run_start(const struct plan *plan,
 	run->first = (struct plan_seg){
 		.addr = op->local_addr + run->skip,
 		.length = run->length,
-		.region = op->local,
+		.region = op_local(op),
 	};
 }
 
 /* The run that starts at the next operation. */
 static always_inline void plan_run_begin(struct plan *plan)
 {
-	const bool open = unlikely(plan->ops[plan->next_op].flags & OP_OPEN);
+	const bool open = unlikely(plan->ops[plan->next_op].what & OP_OPEN);
 	struct plan_run *run = &plan->run;
 
 	plan_run_start(plan, run, open);
@@ -391,8 +392,12 @@ static inline void plan_leave(struct plan *plan)
 	plan->open_pieces = div_up(plan->ops[run->at_op].length - at, longest);
 }
 
-/* The next piece of a run that is cut; its lane has been taken. */
-static always_inline void plan_piece(struct plan *plan, struct plan_wr *wr)
+/*
+ * The next piece of a run that is cut, and those up to the nr-th, which are as
+ * long; their lane has been taken.
+ */
+static always_inline void plan_piece(struct plan *plan, struct plan_wr *wr,
+				     uint32_t nr)
 {
 	struct plan_run *run = &plan->run;
 	uint32_t length = run->piece_bytes;
@@ -414,9 +419,10 @@ static always_inline void plan_piece(struct plan *plan, struct plan_wr *wr)
 		wr->seg = wr->segs[0];
 	}
 	plan->nr_cut += !run->sent && !run->skip;
-	plan->nr_pieces++;
-	run->sent += length;
-	if (!--run->pieces_left)
+	plan->nr_pieces += nr;
+	run->sent += nr * length;
+	run->pieces_left -= nr;
+	if (!run->pieces_left)
 		plan_run_end(plan, run);
 }
 
@@ -457,7 +463,7 @@ static always_inline bool plan_next(struct plan *plan, struct plan_wr *wr)
 		return false;
 	plan->nr_wrs++;
 	if (unlikely(run->pieces_left))
-		plan_piece(plan, wr);
+		plan_piece(plan, wr, 1);
 	else
 		plan_whole(plan, run, wr);
 	return true;
@@ -517,7 +523,7 @@ static always_inline bool plan_row_next(struct plan *plan, struct plan_wr *wr,
 	if (unlikely(plan->nr_consumed == plan->nr))
 		return false;
 	if (unlikely(op->length > plan->rules->cut_above ||
-		     op->flags & OP_OPEN))
+		     op->what & OP_OPEN))
 		return false;
 	plan_run_start(plan, &run, false);
 	if (merge) {
@@ -537,24 +543,33 @@ static always_inline bool plan_row_next(struct plan *plan, struct plan_wr *wr,
 }
 
 /*
- * The next WR of a row, a piece of an operation that is cut. False at the end
- * of the operation, or without READ credit.
+ * Up to max next pieces of a run, all of one length; of several operations,
+ * one at a time. Returns how many there are, with the first in wr; the others
+ * begin where the one before ends. 0 at the end of the run, or without READ
+ * credit.
  */
-static always_inline bool plan_row_piece(struct plan *plan, struct plan_wr *wr)
+static always_inline uint32_t plan_row_pieces(struct plan *plan,
+					      struct plan_wr *wr, uint32_t max)
 {
 	struct plan_run *run = &plan->run;
+	const uint32_t cut = run->pieces - run->pieces_left;
+	uint32_t nr = cut < run->longer ? run->longer - cut : run->pieces_left;
 
-	if (!run->pieces_left)
-		return false;
+	if (nr > max)
+		nr = max;
 	wr->read = op_is_read(run->op);
-	if (wr->read && !plan->row_reads--) {
-		plan->row_reads = 0;
-		return false;
-	}
+	if (wr->read && nr > plan->row_reads)
+		nr = plan->row_reads;
+	if (unlikely(!nr))
+		return 0;
+	if (unlikely(run->nr_ops != 1))
+		nr = 1;
+	if (wr->read)
+		plan->row_reads -= nr;
 	wr->remote = op_remote(run->op);
 	wr->remote_addr = run->op->remote_addr + run->skip + run->sent;
-	plan_piece(plan, wr);
-	return true;
+	plan_piece(plan, wr, nr);
+	return nr;
 }
 
 /* Why there is no lane for next_op. */

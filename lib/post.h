@@ -47,11 +47,9 @@ static always_inline void post_mark_dirty(struct flight *flight,
  */
 uint32_t post_settle(struct flight *flight) cold;
 
-/* Enters a piece in the accounts of the operations that it carries. */
-void post_count_cut(struct flight *flight, const struct plan_wr *plan);
-
-/* Enters nr pieces in the accounts of one operation. */
-void post_count_pieces(struct flight *flight, uint32_t index, uint32_t nr);
+/* Enters nr pieces in the accounts of the operations that they carry. */
+void post_count_cut(struct flight *flight, const struct plan_wr *plan,
+		    uint32_t nr);
 
 static always_inline struct post post_begin(struct flight *flight)
 {
@@ -209,7 +207,7 @@ static always_inline void post_add(struct post *post,
 	}
 	post_write(post, plan);
 	if (plan->cut)
-		post_count_cut(post->flight, plan);
+		post_count_cut(post->flight, plan, 1);
 	post_written(post, 1);
 }
 

@@ -261,24 +261,15 @@ static always_inline uint32_t op_regions(const struct wrb_op *op)
 	return op->local | (uint32_t)op->remote << 16;
 }
 
-/* Why an operation between two regions that exist is refused. */
-static cold int op_refuse(const struct wrb_op *op)
-{
-	if (!op->length || (uint32_t)op->dir > WRB_READ)
-		return -EINVAL;
-	return -ERANGE;
-}
-
 /*
- * The op table's moving parts, and the regions last used, in registers while
- * operations are staged. Both regions are empty at first: nothing fits.
+ * Operations between the same two regions are staged in a row, for which this
+ * holds what they share; the op table's moving parts are beside it.
  */
 struct stager {
-	struct op *ops;
-	const uint32_t *free_top; /* above the next that is free */
-	const uint32_t *free;
+	uint32_t *free_top; /* above the next that is free */
 	uint32_t *link;
 	uint32_t regions;
+	uint64_t what; /* of a WRITE between them */
 	uint64_t local_addr, local_bytes;
 	uint64_t remote_addr, remote_bytes;
 };
@@ -286,18 +277,15 @@ struct stager {
 static always_inline struct stager stage_begin(const struct flight *flight)
 {
 	return (struct stager){
-		.ops = flight->ops.ops,
 		.free_top = flight->ops.free + flight->ops.nr_free,
-		.free = flight->ops.free,
 		.link = flight->ops.staged.link,
-		.regions = UINT32_MAX,
 	};
 }
 
 static always_inline void stage_end(struct flight *flight,
 				    const struct stager *stager)
 {
-	uint32_t nr_free = (uint32_t)(stager->free_top - stager->free);
+	uint32_t nr_free = (uint32_t)(stager->free_top - flight->ops.free);
 	uint32_t nr = flight->ops.nr_free - nr_free;
 
 	flight->ops.nr_free = nr_free;
@@ -306,18 +294,19 @@ static always_inline void stage_end(struct flight *flight,
 	flight->stats.ops += nr;
 }
 
-/* Looks up the regions of an operation; false when there are none such. */
-static always_inline bool stage_regions(const struct flight *flight,
-					struct stager *stager,
-					const struct wrb_op *from)
+/* Begins a row of operations like this one; false when it has no regions. */
+static always_inline bool stage_row(const struct flight *flight,
+				    struct stager *stager,
+				    const struct wrb_op *from)
 {
 	const struct region *local, *remote;
 
 	local = region_get(&flight->regions, from->local, WRB_LOCAL);
 	remote = region_get(&flight->regions, from->remote, WRB_REMOTE);
-	if (!local || !remote)
+	if (unlikely(!local || !remote))
 		return false;
 	stager->regions = op_regions(from);
+	stager->what = op_what(from->local, from->remote, WRB_WRITE);
 	stager->local_addr = local->addr;
 	stager->local_bytes = local->length[WRB_LOCAL];
 	stager->remote_addr = remote->addr;
@@ -325,36 +314,40 @@ static always_inline bool stage_regions(const struct flight *flight,
 	return true;
 }
 
-static always_inline int stage(const struct flight *flight,
-			       struct stager *stager, const struct wrb_op *from)
+/* At least one byte, within both regions, in a direction that there is. */
+static always_inline bool stage_valid(const struct stager *stager,
+				      const struct wrb_op *from)
 {
-	const uint32_t length = from->length;
-	uint32_t index;
-	struct op *op;
+	return region_holds(stager->local_bytes, from->local_offset,
+			    from->length) &&
+	       region_holds(stager->remote_bytes, from->remote_offset,
+			    from->length) &&
+	       (uint32_t)from->dir <= WRB_READ;
+}
 
-	if (unlikely(op_regions(from) != stager->regions))
-		if (!stage_regions(flight, stager, from))
-			return -EINVAL;
-	if (unlikely(!region_holds(stager->local_bytes, from->local_offset,
-				   length) ||
-		     !region_holds(stager->remote_bytes, from->remote_offset,
-				   length) ||
-		     (uint32_t)from->dir > WRB_READ))
-		return op_refuse(from);
-	if (unlikely(stager->free_top == stager->free))
-		return -EAGAIN;
-	index = *--stager->free_top;
-	op = &stager->ops[index];
-	op->done = (struct wrb_done){ .user = from->user };
+/* Why an operation between two regions that exist is not. */
+static cold int stage_refuse(const struct wrb_op *from)
+{
+	if (!from->length || (uint32_t)from->dir > WRB_READ)
+		return -EINVAL;
+	return -ERANGE;
+}
+
+static always_inline void stage(const struct flight *flight,
+				struct stager *stager,
+				const struct wrb_op *from)
+{
+	uint32_t index = *--stager->free_top;
+	struct op *op = op_get(&flight->ops, index);
+
+	op->done.user = from->user;
+	op->done.error = 0;
+	op->what = stager->what | (uint64_t)from->dir << OP_DIR_SHIFT;
 	op->local_addr = stager->local_addr + from->local_offset;
 	op->remote_addr = stager->remote_addr + from->remote_offset;
-	op->length = length;
-	op->local = from->local;
-	op->flags = 0;
-	op->kind = op_kind(from->remote, from->dir);
+	op->length = from->length;
 	*stager->link = index;
 	stager->link = &op->next;
-	return 0;
 }
 
 wrb_export int wrb_addv(struct wrb_queue *queue, const struct wrb_op *ops,
@@ -362,25 +355,35 @@ wrb_export int wrb_addv(struct wrb_queue *queue, const struct wrb_op *ops,
 {
 	struct flight *flight = &queue->flight;
 	struct stager stager = stage_begin(flight);
+	const struct wrb_op *op = ops, *const end = ops + nr;
 	int err = 0;
-	uint32_t i;
 
-	for (i = 0; i < nr; i++) {
-		err = stage(flight, &stager, &ops[i]);
-		if (unlikely(err))
+	while (op != end && !err) {
+		if (unlikely(!stage_row(flight, &stager, op))) {
+			err = -EINVAL;
 			break;
+		}
+		do {
+			if (unlikely(!stage_valid(&stager, op))) {
+				err = stage_refuse(op);
+				break;
+			}
+			if (unlikely(stager.free_top == flight->ops.free)) {
+				err = -EAGAIN;
+				break;
+			}
+			stage(flight, &stager, op);
+		} while (++op != end && op_regions(op) == stager.regions);
 	}
 	stage_end(flight, &stager);
-	return i || !err ? (int)i : err;
+	return op != ops ? (int)(op - ops) : err;
 }
 
 wrb_export int wrb_add(struct wrb_queue *queue, const struct wrb_op *op)
 {
-	struct stager stager = stage_begin(&queue->flight);
-	int err = stage(&queue->flight, &stager, op);
+	int nr = wrb_addv(queue, op, 1);
 
-	stage_end(&queue->flight, &stager);
-	return err;
+	return nr == 1 ? 0 : nr;
 }
 
 wrb_export uint32_t wrb_room(const struct wrb_queue *queue)
@@ -407,8 +410,8 @@ static void broken_end(struct flight *flight, uint32_t index)
 {
 	struct op *op = op_get(&flight->ops, index);
 
-	if (op->flags & OP_OPEN && --flight->ops.cuts[index].nr_wrs) {
-		op->flags &= (uint16_t)~OP_OPEN;
+	if (op->what & OP_OPEN && --flight->ops.cuts[index].nr_wrs) {
+		op->what &= ~OP_OPEN;
 		return;
 	}
 	flight_finish(flight, index);
@@ -470,7 +473,7 @@ static always_inline void plan_apply(struct wrb_queue *queue,
 	if (plan->open_bytes) {
 		struct op_cut *cut = &queue->flight.ops.cuts[plan->next_op];
 
-		op_get(&queue->flight.ops, plan->next_op)->flags |= OP_OPEN;
+		op_get(&queue->flight.ops, plan->next_op)->what |= OP_OPEN;
 		cut->nr_wrs++;
 		cut->planned_bytes = plan->open_bytes;
 		cut->pieces_left = plan->open_pieces;
@@ -511,33 +514,36 @@ static always_inline uint32_t submit_whole(struct plan *plan, struct post *post,
 	return slots;
 }
 
-/* A row of pieces of the next run; returns how many slots it left. */
-static always_inline uint32_t submit_pieces(struct plan *plan,
-					    struct post *post, uint32_t slots,
-					    const bool merge)
+/* Up to nr pieces of the run that is cut; returns how many there were. */
+static always_inline uint32_t submit_cut(struct plan *plan, struct post *post,
+					 uint32_t nr)
 {
-	uint32_t index;
 	struct plan_wr wr;
 
+	nr = plan_row_pieces(plan, &wr, nr);
+	if (unlikely(!nr))
+		return 0;
+	for (uint32_t n = nr; n; n--) {
+		post_write(post, &wr);
+		wr.seg.addr += wr.length;
+		wr.remote_addr += wr.length;
+	}
+	post_count_cut(post->flight, &wr, nr);
+	return nr;
+}
+
+/* A row of pieces of the next run; returns how many slots it left. */
+static always_inline uint32_t submit_pieces(struct plan *plan,
+					    struct post *post, uint32_t slots)
+{
 	if (!plan->run.pieces_left)
 		plan_run_begin(plan);
-	index = plan->run.first_op;
 	while (slots && plan->run.pieces_left) {
-		const uint32_t nr = post_row(post, plan->lane, slots);
-		uint32_t left = nr;
+		const uint32_t nr = submit_cut(
+			plan, post, post_row(post, plan->lane, slots));
 
-		while (left && plan_row_piece(plan, &wr)) {
-			post_write(post, &wr);
-			left--;
-			if (merge)
-				post_count_cut(post->flight, &wr);
-		}
-		if (left == nr)
-			break;
-		slots -= nr - left;
-		if (!merge)
-			post_count_pieces(post->flight, index, nr - left);
-		if (!post_written(post, nr - left))
+		slots -= nr;
+		if (!nr || !post_written(post, nr))
 			break;
 	}
 	return slots;
@@ -556,7 +562,7 @@ static always_inline uint32_t submit_in_rows(struct wrb_queue *queue,
 		if (!plan.run.pieces_left)
 			left = submit_whole(&plan, &post, slots, merge);
 		if (left == slots)
-			left = submit_pieces(&plan, &post, slots, merge);
+			left = submit_pieces(&plan, &post, slots);
 		plan_row_end(&plan, left);
 	}
 	post_leave_lane(&post);

@@ -91,7 +91,7 @@ mutate "a piece starts where its SGE starts" plan.h I1 \
 mutate "what was posted of an operation is posted again" plan.h I1 \
 	's/op->local_addr + run->skip/op->local_addr/'
 mutate "an operation of another direction or region joins" plan.h 'I[126]' \
-	's/op->kind != kind/0/'
+	's/& (OP_KIND | OP_OPEN)/\& OP_OPEN/'
 mutate "keys of another lane" post.h I2 \
 	's/keys\[post->lane_index\]/keys[0]/'
 mutate "runs beyond the message limit" plan.h 'I[26]' \

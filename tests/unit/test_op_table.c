@@ -129,14 +129,16 @@ static void op_list_dropped_keeps_its_next(void **state)
 	assert_int_equal(op_get(table, 1)->next, 2);
 }
 
-static void op_kind_gives_region_and_direction_back(void **state)
+static void op_what_gives_regions_and_direction_back(void **state)
 {
 	struct op *op = op_get(*state, 0);
 
-	op->kind = op_kind(UINT16_MAX, WRB_READ);
+	op->what = op_what(3, UINT16_MAX, WRB_READ) | OP_STATE;
+	assert_int_equal(op_local(op), 3);
 	assert_int_equal(op_remote(op), UINT16_MAX);
 	assert_true(op_is_read(op));
-	op->kind = op_kind(7, WRB_WRITE);
+	op->what = op_what(UINT16_MAX, 7, WRB_WRITE);
+	assert_int_equal(op_local(op), UINT16_MAX);
 	assert_int_equal(op_remote(op), 7);
 	assert_false(op_is_read(op));
 }
@@ -176,7 +178,7 @@ int main(void)
 		table_test(op_list_push_front_comes_first),
 		table_test(op_list_drop_leaves_the_rest),
 		table_test(op_list_dropped_keeps_its_next),
-		table_test(op_kind_gives_region_and_direction_back),
+		table_test(op_what_gives_regions_and_direction_back),
 		table_test(op_fail_twice_first_counts),
 		table_test(op_fail_flush_canceled),
 	};

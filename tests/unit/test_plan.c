@@ -72,7 +72,7 @@ static struct op *add(struct planner *p, enum wrb_dir dir, uint64_t local,
 		.local_addr = LOCAL + local,
 		.remote_addr = REMOTE + remote,
 		.length = length,
-		.kind = op_kind(1, dir),
+		.what = op_what(0, 1, dir),
 		.next = ++p->nr_ops,
 	};
 	return op;
@@ -129,7 +129,7 @@ static struct plan walk(struct planner *p)
 static void open_op(struct planner *p, uint32_t index, uint32_t bytes,
 		    uint32_t pieces)
 {
-	p->ops[index].flags |= OP_CUT | OP_OPEN;
+	p->ops[index].what |= OP_CUT | OP_OPEN;
 	p->cuts[index].planned_bytes = bytes;
 	p->cuts[index].pieces_left = pieces;
 }
@@ -222,7 +222,7 @@ static void merge_other_local_region_new_sge(void **state)
 
 	p->rules.merge = true;
 	add_row(p, 2, 64);
-	p->ops[1].local = 2;
+	p->ops[1].what = op_what(2, 1, WRB_WRITE);
 	walk(p);
 	assert_int_equal(p->nr_wrs, 1);
 	assert_int_equal(p->wrs[0].wr.nr_segs, 2);
@@ -239,7 +239,7 @@ static void merge_what_does_not_fit_starts_a_wr(void **state)
 	add(p, WRB_READ, 128, 129, 64); /* the other direction */
 	add(p, WRB_READ, 192, 193, 64); /* another region */
 	add(p, WRB_READ, 256, 193, 64); /* the same bytes */
-	p->ops[3].kind = p->ops[4].kind = op_kind(7, WRB_READ);
+	p->ops[3].what = p->ops[4].what = op_what(0, 7, WRB_READ);
 	walk(p);
 	assert_int_equal(p->nr_wrs, 5);
 	for (uint32_t i = 0; i < 5; i++)
