@@ -10,9 +10,8 @@
 
 /* Where ended operations go: to the caller while there is room. */
 struct sink {
-	struct wrb_done *done;
-	uint32_t nr;
-	uint32_t max;
+	struct wrb_done *next;
+	struct wrb_done *end;
 };
 
 /* How the operations of a WR that is retired fare. */
@@ -26,14 +25,14 @@ static always_inline void hand_back(struct flight *flight, struct sink *sink,
 {
 	const struct op *op = op_get(&flight->ops, index);
 
-	sink->done[sink->nr++] = op->done;
+	*sink->next++ = op->done;
 	flight->stats.failed += op->done.error != 0;
 	op_release(&flight->ops, index);
 }
 
 static void op_ended(struct flight *flight, struct sink *sink, uint32_t index)
 {
-	if (sink->nr < sink->max)
+	if (sink->next != sink->end)
 		hand_back(flight, sink, index);
 	else
 		flight_finish(flight, index);
@@ -69,8 +68,8 @@ static always_inline uint32_t retire_ok(struct flight *flight,
 	const struct lane_wr *const ring = lane->ring;
 	const uint32_t mask = lane->ring_mask, lane_index = lane->index;
 	uint32_t *free = flight->ops.free + flight->ops.nr_free;
-	struct wrb_done *done = sink->done + sink->nr;
-	const struct wrb_done *const full = sink->done + sink->max;
+	struct wrb_done *done = sink->next;
+	const struct wrb_done *const full = sink->end;
 	uint32_t reads = 0;
 
 	for (; serial != end; serial++) {
@@ -102,7 +101,7 @@ static always_inline uint32_t retire_ok(struct flight *flight,
 		}
 	}
 	flight->ops.nr_free = (uint32_t)(free - flight->ops.free);
-	sink->nr = (uint32_t)(done - sink->done);
+	sink->next = done;
 	return reads;
 }
 
@@ -242,7 +241,7 @@ static always_inline void cqe_handle(struct flight *flight, struct sink *sink,
 /* Hands back what ended earlier and found no room. */
 static void sink_drain(struct flight *flight, struct sink *sink)
 {
-	while (flight->ops.done.nr && sink->nr < sink->max) {
+	while (flight->ops.done.nr && sink->next != sink->end) {
 		hand_back(flight, sink,
 			  op_list_pop(&flight->ops, &flight->ops.done));
 	}
@@ -272,24 +271,26 @@ static always_inline int cq_poll(struct flight *flight, struct sink *sink)
 
 int complete_poll(struct flight *flight, struct wrb_done *done, uint32_t max)
 {
-	struct sink sink = { .done = done, .max = max };
+	struct sink sink = { done, done + max };
 	int nr = POLL_BATCH;
+	uint32_t ended;
 
 	if (unlikely(flight->ops.done.nr))
 		sink_drain(flight, &sink);
-	while (nr == POLL_BATCH && sink.nr < max)
+	while (nr == POLL_BATCH && sink.next != sink.end)
 		nr = cq_poll(flight, &sink);
 	if (unlikely(nr < 0))
 		cq_fail(flight, nr);
 	if (unlikely(flight->nr_draining))
 		drain_progress(flight);
-	flight->stats.done += sink.nr;
-	return sink.nr || nr >= 0 ? (int)sink.nr : -EIO;
+	ended = (uint32_t)(sink.next - done);
+	flight->stats.done += ended;
+	return ended || nr >= 0 ? (int)ended : -EIO;
 }
 
 void complete_lost(struct flight *flight, struct lane *lane)
 {
-	struct sink none = { .max = 0 };
+	struct sink none = { NULL, NULL };
 
 	retire_flushed(flight, &none, lane, lane->head);
 }

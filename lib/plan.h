@@ -441,6 +441,23 @@ static always_inline void plan_whole(struct plan *plan,
 	plan_run_end(plan, run);
 }
 
+/* One operation alone and whole. */
+static always_inline void plan_one(const struct op *op, uint32_t index,
+				   uint32_t lane, struct plan_wr *wr)
+{
+	*wr = (struct plan_wr){
+		.lane = lane,
+		.first_op = index,
+		.nr_ops = 1,
+		.nr_segs = 1,
+		.seg = { op->local_addr, op->length, op_local(op) },
+		.remote_addr = op->remote_addr,
+		.remote = op_remote(op),
+		.length = op->length,
+		.read = op_is_read(op),
+	};
+}
+
 /*
  * The next WR, merged and cut as the rules say. False at the end, or when no
  * lane has room.

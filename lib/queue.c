@@ -571,6 +571,33 @@ static always_inline uint32_t submit_in_rows(struct wrb_queue *queue,
 	return plan.nr_wrs;
 }
 
+/*
+ * One operation, whole, on the lane whose turn it is: what rows would make of
+ * it, without a loop. False when it is not that simple.
+ */
+static always_inline bool submit_one(struct wrb_queue *queue)
+{
+	struct flight *flight = &queue->flight;
+	struct op_list *staged = &flight->ops.staged;
+	struct plan_lane *room = &flight->room[queue->first_lane];
+	const struct op *op = op_get(&flight->ops, staged->head);
+	const bool read = op_is_read(op);
+	struct post post;
+	struct plan_wr wr;
+
+	if (staged->nr != 1 || op->length > queue->rules.cut_above ||
+	    op->what & OP_OPEN || !plan_lane_takes(room, read))
+		return false;
+	room->slots--;
+	room->reads -= read;
+	plan_one(op, staged->head, queue->first_lane, &wr);
+	op_list_drop(staged, 1, 0);
+	post = post_begin(flight);
+	post_add(&post, &wr);
+	post_leave_lane(&post);
+	return true;
+}
+
 static noinline uint32_t submit_rows(struct wrb_queue *queue)
 {
 	return submit_in_rows(queue, false);
@@ -609,6 +636,8 @@ wrb_export int wrb_submit(struct wrb_queue *queue)
 		queue_sort(queue);
 	if (queue->rules.stripe != WRB_STRIPE_BATCH)
 		nr_wrs = submit_wrs(queue);
+	else if (submit_one(queue))
+		nr_wrs = 1;
 	else if (queue->rules.merge)
 		nr_wrs = submit_merged_rows(queue);
 	else
