@@ -2,15 +2,16 @@
 /*
  * Operations: staged, in flight, done; and how many WRs each still awaits.
  *
- * An operation is on one of three lists (free, staged, done) or in flight. Its
- * `next` leads to the operation that was staged after it, and stays right
- * while a WR carries both: a WR names its first operation and how many follow.
+ * An operation is free, staged, in flight, or done. A WR names its first
+ * operation and how many follow; `next` leads from one to the other while a WR
+ * carries both.
  */
 #ifndef WRB_OP_TABLE_H
 #define WRB_OP_TABLE_H
 
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "compiler.h"
 #include "wrb.h"
@@ -54,11 +55,22 @@ struct op_cut {
 	uint32_t pieces_left;	/* OP_OPEN: WRs for the rest of it */
 };
 
-/* A list knows its length; what its last operation leads to is not defined. */
+/* A list through next; what its last operation leads to is not defined. */
 struct op_list {
 	uint32_t head;
 	uint32_t nr;
 	uint32_t *link; /* where the next one's index goes */
+};
+
+/*
+ * Indices in order, [head, head + nr) of an array of twice as many as there are
+ * operations; they move when they reach its end.
+ */
+struct op_row {
+	uint32_t *at;
+	uint32_t size;
+	uint32_t head;
+	uint32_t nr;
 };
 
 struct op_table {
@@ -67,7 +79,7 @@ struct op_table {
 	uint32_t *free;	     /* a stack: what was used last is used next */
 	uint32_t nr_free;
 	uint32_t nr_ops;
-	struct op_list staged;
+	struct op_row staged;
 	struct op_list done;
 };
 
@@ -94,30 +106,66 @@ static always_inline void op_list_push(struct op_table *table,
 	list->nr++;
 }
 
-static inline void op_list_push_front(struct op_table *table,
-				      struct op_list *list, uint32_t index)
-{
-	if (!list->nr++)
-		list->link = &table->ops[index].next;
-	table->ops[index].next = list->head;
-	list->head = index;
-}
-
-/* Cuts the first nr off; index is what follows them. */
-static always_inline void op_list_drop(struct op_list *list, uint32_t nr,
-				       uint32_t index)
-{
-	list->head = index;
-	list->nr -= nr;
-	if (!list->nr)
-		list->link = &list->head;
-}
-
 static inline uint32_t op_list_pop(struct op_table *table, struct op_list *list)
 {
 	uint32_t index = list->head;
 
-	op_list_drop(list, 1, table->ops[index].next);
+	list->head = table->ops[index].next;
+	if (!--list->nr)
+		list->link = &list->head;
+	return index;
+}
+
+/* Makes room behind for n more; there are never more than operations. */
+static always_inline void op_row_reserve(struct op_row *row, uint32_t n)
+{
+	if (likely(row->size - row->head - row->nr >= n))
+		return;
+	memmove(row->at, row->at + row->head, row->nr * sizeof(*row->at));
+	row->head = 0;
+}
+
+/* The first of them, and past the last. */
+static always_inline uint32_t *op_row_begin(const struct op_row *row)
+{
+	return row->at + row->head;
+}
+
+static always_inline uint32_t *op_row_end(const struct op_row *row)
+{
+	return op_row_begin(row) + row->nr;
+}
+
+static inline void op_row_push(struct op_row *row, uint32_t index)
+{
+	op_row_reserve(row, 1);
+	*op_row_end(row) = index;
+	row->nr++;
+}
+
+static inline void op_row_push_front(struct op_row *row, uint32_t index)
+{
+	if (!row->head) {
+		row->head = row->size - row->nr;
+		memmove(row->at + row->head, row->at,
+			row->nr * sizeof(*row->at));
+	}
+	row->at[--row->head] = index;
+	row->nr++;
+}
+
+/* Cuts the first n off. */
+static always_inline void op_row_drop(struct op_row *row, uint32_t n)
+{
+	row->nr -= n;
+	row->head = row->nr ? row->head + n : 0;
+}
+
+static inline uint32_t op_row_pop(struct op_row *row)
+{
+	uint32_t index = *op_row_begin(row);
+
+	op_row_drop(row, 1);
 	return index;
 }
 

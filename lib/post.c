@@ -151,12 +151,12 @@ static uint32_t settle_collect(struct flight *flight, const struct lane *lane,
 static void settle_restage(struct flight *flight, uint32_t index)
 {
 	struct op *op = op_get(&flight->ops, index);
-	bool listed = op->what & OP_OPEN; /* it never left the list */
+	bool listed = op->what & OP_OPEN; /* it never left the row */
 
 	op->what &= ~OP_STATE;
 	if (listed)
 		return;
-	op_list_push_front(&flight->ops, &flight->ops.staged, index);
+	op_row_push_front(&flight->ops.staged, index);
 }
 
 /* Part of it was taken: it cannot be sent again, so it fails. */

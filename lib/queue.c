@@ -267,18 +267,19 @@ static always_inline uint32_t op_regions(const struct wrb_op *op)
  */
 struct stager {
 	uint32_t *free_top; /* above the next that is free */
-	uint32_t *link;
+	uint32_t *place;    /* of the next among those staged */
 	uint32_t regions;
 	uint64_t what; /* of a WRITE between them */
 	uint64_t local_addr, local_bytes;
 	uint64_t remote_addr, remote_bytes;
 };
 
-static always_inline struct stager stage_begin(const struct flight *flight)
+static always_inline struct stager stage_begin(struct flight *flight)
 {
+	op_row_reserve(&flight->ops.staged, flight->ops.nr_free);
 	return (struct stager){
 		.free_top = flight->ops.free + flight->ops.nr_free,
-		.link = flight->ops.staged.link,
+		.place = op_row_end(&flight->ops.staged),
 	};
 }
 
@@ -289,7 +290,6 @@ static always_inline void stage_end(struct flight *flight,
 	uint32_t nr = flight->ops.nr_free - nr_free;
 
 	flight->ops.nr_free = nr_free;
-	flight->ops.staged.link = stager->link;
 	flight->ops.staged.nr += nr;
 	flight->stats.ops += nr;
 }
@@ -346,8 +346,7 @@ static always_inline void stage(const struct flight *flight,
 	op->local_addr = stager->local_addr + from->local_offset;
 	op->remote_addr = stager->remote_addr + from->remote_offset;
 	op->length = from->length;
-	*stager->link = index;
-	stager->link = &op->next;
+	*stager->place++ = index;
 }
 
 wrb_export int wrb_addv(struct wrb_queue *queue, const struct wrb_op *ops,
@@ -405,7 +404,7 @@ wrb_export uint32_t wrb_inflight(const struct wrb_queue *queue)
 
 /* -- staged, and failed in part ------------------------------------------ */
 
-/* Takes an operation that was staged for the rest of its WRs off its list. */
+/* Takes an operation that was staged for the rest of its WRs off its row. */
 static void broken_end(struct flight *flight, uint32_t index)
 {
 	struct op *op = op_get(&flight->ops, index);
@@ -423,14 +422,13 @@ static void broken_end(struct flight *flight, uint32_t index)
  */
 static cold void broken_purge(struct flight *flight)
 {
-	struct op_list staged = flight->ops.staged;
+	struct op_row *staged = &flight->ops.staged;
 
-	op_list_reset(&flight->ops.staged);
-	for (uint32_t n = staged.nr; n; n--) {
-		uint32_t index = op_list_pop(&flight->ops, &staged);
+	for (uint32_t n = staged->nr; n; n--) {
+		uint32_t index = op_row_pop(staged);
 
 		if (!op_get(&flight->ops, index)->done.error)
-			op_list_push(&flight->ops, &flight->ops.staged, index);
+			op_row_push(staged, index);
 		else
 			broken_end(flight, index);
 	}
@@ -450,19 +448,19 @@ static always_inline struct plan plan_make(struct wrb_queue *queue,
 		.run_segs = queue->run_segs,
 		.piece_segs = queue->piece_segs,
 		.lane = queue->first_lane,
-		.next_op = queue->flight.ops.staged.head,
-		.nr = queue->flight.ops.staged.nr,
+		.next = op_row_begin(&queue->flight.ops.staged),
+		.end = op_row_end(&queue->flight.ops.staged),
 	};
 }
 
-/* Takes what was planned off the staged list. */
+/* Takes what was planned off those that are staged. */
 static always_inline void plan_apply(struct wrb_queue *queue,
 				     const struct plan *plan)
 {
-	struct op_list *staged = &queue->flight.ops.staged;
 	struct wrb_stats *stats = &queue->flight.stats;
+	struct op_row *staged = &queue->flight.ops.staged;
 
-	op_list_drop(staged, plan->nr_consumed, plan->next_op);
+	op_row_drop(staged, (uint32_t)(plan->next - op_row_begin(staged)));
 	stats->merged += plan->nr_merged;
 	stats->chunked += plan->nr_cut;
 	stats->chunks += plan->nr_pieces;
@@ -471,9 +469,10 @@ static always_inline void plan_apply(struct wrb_queue *queue,
 	stats->sq_stalls += plan->stop == PLAN_NO_SLOT;
 	stats->read_stalls += plan->stop == PLAN_NO_READ;
 	if (plan->open_bytes) {
-		struct op_cut *cut = &queue->flight.ops.cuts[plan->next_op];
+		const uint32_t index = *plan->next;
+		struct op_cut *cut = &queue->flight.ops.cuts[index];
 
-		op_get(&queue->flight.ops, plan->next_op)->what |= OP_OPEN;
+		op_get(&queue->flight.ops, index)->what |= OP_OPEN;
 		cut->nr_wrs++;
 		cut->planned_bytes = plan->open_bytes;
 		cut->pieces_left = plan->open_pieces;
@@ -484,8 +483,8 @@ static void queue_sort(struct wrb_queue *queue)
 {
 	struct op_table *ops = &queue->flight.ops;
 
-	plan_sort(ops->ops, &ops->staged, queue->sort_items,
-		  queue->sort_items + ops->nr_ops);
+	plan_sort(ops->ops, op_row_begin(&ops->staged), ops->staged.nr,
+		  queue->sort_items, queue->sort_items + ops->nr_ops);
 }
 
 /*
@@ -578,9 +577,10 @@ static always_inline uint32_t submit_in_rows(struct wrb_queue *queue,
 static always_inline bool submit_one(struct wrb_queue *queue)
 {
 	struct flight *flight = &queue->flight;
-	struct op_list *staged = &flight->ops.staged;
+	struct op_row *staged = &flight->ops.staged;
 	struct plan_lane *room = &flight->room[queue->first_lane];
-	const struct op *op = op_get(&flight->ops, staged->head);
+	const uint32_t index = *op_row_begin(staged);
+	const struct op *op = op_get(&flight->ops, index);
 	const bool read = op_is_read(op);
 	struct post post;
 	struct plan_wr wr;
@@ -590,8 +590,8 @@ static always_inline bool submit_one(struct wrb_queue *queue)
 		return false;
 	room->slots--;
 	room->reads -= read;
-	plan_one(op, staged->head, queue->first_lane, &wr);
-	op_list_drop(staged, 1, 0);
+	plan_one(op, index, queue->first_lane, &wr);
+	op_row_drop(staged, 1);
 	post = post_begin(flight);
 	post_add(&post, &wr);
 	post_leave_lane(&post);
@@ -715,14 +715,13 @@ wrb_export int wrb_lane_replace(struct wrb_queue *queue, uint32_t index,
 wrb_export void wrb_abort(struct wrb_queue *queue)
 {
 	struct flight *flight = &queue->flight;
-	struct op_list staged = flight->ops.staged;
+	struct op_row *staged = &flight->ops.staged;
 
 	for (uint32_t i = 0; i < flight->nr_lanes; i++)
 		drain_begin(flight, &flight->lanes[i]);
 	drain_progress(flight);
-	op_list_reset(&flight->ops.staged);
-	for (uint32_t n = staged.nr; n; n--) {
-		uint32_t index = op_list_pop(&flight->ops, &staged);
+	while (staged->nr) {
+		uint32_t index = op_row_pop(staged);
 
 		op_fail(op_get(&flight->ops, index), IBV_WC_WR_FLUSH_ERR, 0, 0);
 		broken_end(flight, index);
@@ -829,7 +828,7 @@ wrb_export int wrb_explain(struct wrb_queue *queue, struct wrb_plan_wr *wrs,
 			   uint32_t max)
 {
 	struct flight *flight = &queue->flight;
-	struct op_list *staged = &flight->ops.staged;
+	const struct op_row *staged = &flight->ops.staged;
 	struct dry_run run = { flight, wrs, max, 0 };
 	struct plan_wr wr;
 	struct plan plan;
