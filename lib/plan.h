@@ -430,9 +430,8 @@ static always_inline void plan_piece(struct plan *plan, struct plan_wr *wr,
 }
 
 /* A run that goes out in one WR; its lane has been taken. */
-static always_inline void plan_whole(struct plan *plan,
-				     const struct plan_run *run,
-				     struct plan_wr *wr)
+static always_inline void
+plan_whole(struct plan *plan, const struct plan_run *run, struct plan_wr *wr)
 {
 	wr->first_op = run->first_op;
 	wr->nr_ops = run->nr_ops;
@@ -543,8 +542,7 @@ static always_inline bool plan_row_next(struct plan *plan, struct plan_wr *wr,
 	if (unlikely(plan->next == plan->end))
 		return false;
 	op = &plan->ops[*plan->next];
-	if (unlikely(op->length > plan->rules->cut_above ||
-		     op->what & OP_OPEN))
+	if (unlikely(op->length > plan->rules->cut_above || op->what & OP_OPEN))
 		return false;
 	plan_run_start(plan, &run, false);
 	if (merge) {

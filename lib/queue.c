@@ -349,14 +349,29 @@ static always_inline void stage(const struct flight *flight,
 	*stager->place++ = index;
 }
 
+/* Without any room: what an operation would be told with some, else so. */
+static cold int stage_full(const struct flight *flight,
+			   const struct wrb_op *from)
+{
+	struct stager stager;
+
+	if (!stage_row(flight, &stager, from))
+		return -EINVAL;
+	return stage_valid(&stager, from) ? -EAGAIN : stage_refuse(from);
+}
+
 wrb_export int wrb_addv(struct wrb_queue *queue, const struct wrb_op *ops,
 			uint32_t nr)
 {
 	struct flight *flight = &queue->flight;
 	struct stager stager = stage_begin(flight);
-	const struct wrb_op *op = ops, *const end = ops + nr;
+	const uint32_t room = flight->ops.nr_free;
+	const struct wrb_op *op = ops, *const end =
+					       ops + (nr < room ? nr : room);
 	int err = 0;
 
+	if (unlikely(nr && !room))
+		return stage_full(flight, ops);
 	while (op != end && !err) {
 		if (unlikely(!stage_row(flight, &stager, op))) {
 			err = -EINVAL;
@@ -365,10 +380,6 @@ wrb_export int wrb_addv(struct wrb_queue *queue, const struct wrb_op *ops,
 		do {
 			if (unlikely(!stage_valid(&stager, op))) {
 				err = stage_refuse(op);
-				break;
-			}
-			if (unlikely(stager.free_top == flight->ops.free)) {
-				err = -EAGAIN;
 				break;
 			}
 			stage(flight, &stager, op);
