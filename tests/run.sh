@@ -26,7 +26,8 @@ boundaries native-sanitizers tsan bench guest-verbs guest-6.1
 guest-two guest-outside"
 # Those whose time limits ask for a machine with nothing else to do, or that
 # take long: by name only.
-more_steps="guest-faults guest-rogue guest-security guest-lost guest-setup guest-bench"
+more_steps="guest-faults guest-rogue guest-security guest-lost guest-setup guest-soak
+guest-bench"
 
 say() {
 	printf '%4ds  %s\n' $(($(date +%s) - began)) "$*"
@@ -150,6 +151,10 @@ step_guest_security() {
 
 step_guest_lost() {
 	VM_TIMEOUT=900 sh tests/e2e/lost.sh
+}
+
+step_guest_soak() {
+	VM_TIMEOUT=1800 sh tests/e2e/vm.sh tests/e2e/guest-soak.sh
 }
 
 step_guest_6_1() {

@@ -4,7 +4,8 @@
 
 EXTRA_DIST += tests/e2e/faults.sh tests/e2e/guest-faults.sh \
 	tests/e2e/guest-rogue.sh tests/e2e/guest-lost.sh \
-	tests/e2e/guest-security.sh tests/e2e/lost.sh
+	tests/e2e/guest-security.sh tests/e2e/guest-soak.sh \
+	tests/e2e/lost.sh
 
 if BUILD_ENGINE
 EXTRA_PROGRAMS += tests/e2e/rogue
