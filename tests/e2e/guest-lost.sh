@@ -213,7 +213,7 @@ shrinks() {
 	cat /tmp/initiator.log
 	echo "status $shrunk_status"
 	[ "$shrunk_status" = 0 ] && has /tmp/initiator.log 'err= 0' && return
-	has /tmp/initiator.log "^rdma_batch: v: .*(failed:|does not answer|has completed for)"
+	has /tmp/initiator.log "^rdma_batch: v: .*($lost_why)"
 }
 
 all_four() {
