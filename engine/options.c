@@ -27,7 +27,14 @@
 	V("offset", WRB_STRIPE_OFFSET, "an offset always to the same QP")
 #define POLL_VALUES \
 	V("busy", POLL_BUSY, "spin on the completion queue"), \
-	V("event", POLL_EVENT, "sleep until the completion queue holds some")
+	V("event", POLL_EVENT, "sleep until the completion queue holds some"), \
+	V("adaptive", POLL_ADAPTIVE, "spin for poll_spin_us, then sleep")
+#define VERB_VALUES \
+	V("any", VERB_ANY, "as rw= says"), \
+	V("write", VERB_WRITE, "rw= must write, and not read"), \
+	V("read", VERB_READ, "rw= must read, and not write"), \
+	V("send", VERB_SEND, "refused: there is no two-sided work"), \
+	V("recv", VERB_RECV, "refused: there is no two-sided work")
 #define ACCESS_VALUES \
 	V("rw", ACCESS_RW, "read and write"), \
 	V("ro", ACCESS_READ, "only read"), \

@@ -342,7 +342,7 @@ bad 'io_timeout=5x is refused' --io_timeout=5x
 bad 'io_timeout=0 is refused' --io_timeout=0
 bad 'stripe=foo is refused: it may be batch, round_robin,' --stripe=foo
 bad 'stripe=batch:x is refused' --stripe=batch:x
-bad 'poll=busyx is refused: it may be busy or event' --poll=busyx
+bad 'poll=busyx is refused: it may be busy, event or adaptive' --poll=busyx
 bad 'region_mem=hugepages is refused' --region_mem=hugepages
 bad 'allow=10.0.0.1/24 is refused: "10.0.0.1/24" has bits behind' \
 	--allow=10.0.0.1/24
