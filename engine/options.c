@@ -326,6 +326,39 @@ static const char *unfit_together(const struct engine_conf *conf)
 	return NULL;
 }
 
+/* A job file of fio's own rdma engine: is its verb= what rw= says? */
+static int check_verb(const struct thread_data *td,
+		      const struct engine_env *env,
+		      const struct engine_conf *conf)
+{
+	const enum td_ddir rw = td->o.td_ddir & (TD_DDIR_READ | TD_DDIR_WRITE);
+	const bool reads = conf->verb == VERB_READ;
+
+	switch (conf->verb) {
+	case VERB_ANY:
+		return 0;
+	case VERB_SEND:
+	case VERB_RECV:
+		env->error(env->arg,
+			   "verb=%s is refused: work is one-sided here; use "
+			   "rw=write on the side that has hostname=, and "
+			   "role=target on the other",
+			   conf->verb == VERB_SEND ? "send" : "recv");
+		return EINVAL;
+	default:
+		break;
+	}
+	if (conf->role == ROLE_TARGET ||
+	    rw == (reads ? TD_DDIR_READ : TD_DDIR_WRITE))
+		return 0;
+	env->error(env->arg,
+		   "verb=%s and rw=%s disagree: rw= is the direction here, so "
+		   "set rw=%s%s",
+		   reads ? "read" : "write", ddir_str(td->o.td_ddir),
+		   td_random(td) ? "rand" : "", reads ? "read" : "write");
+	return EINVAL;
+}
+
 /* What fio's core offers and a region cannot do. NULL, or a sentence. */
 static const char *unfit_mode(struct thread_data *td)
 {
@@ -399,7 +432,8 @@ int options_read(struct thread_data *td, const struct engine_env *env,
 		env->error(env->arg, "%s", unfit);
 		return EINVAL;
 	}
-	return check_amounts(td, env);
+	rc = check_verb(td, env, conf);
+	return rc ? rc : check_amounts(td, env);
 }
 
 /* fio knows "not given" as 0 and, with fill_device, as all ones. */
