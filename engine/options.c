@@ -371,6 +371,14 @@ static const char *unfit_mode(struct thread_data *td)
 	if (td_trim(td) || o->trim_percentage)
 		return "trim is refused (rw=, trim_percentage=): RDMA has no "
 		       "such operation; use reads and writes";
+	if (o->sync_file_range)
+		return "sync_file_range= is refused: it starts or awaits the "
+		       "writing of a page cache, and there is none; use "
+		       "fsync=";
+	if (o->sync_io)
+		return "sync= is refused: the end of a write does not show "
+		       "that it was placed; use fsync=1, and iodepth=1 if "
+		       "each write is to wait for the one before";
 	if (o->zone_mode == ZONE_MODE_ZBD)
 		return "zonemode=zbd is refused: memory has no zones; leave "
 		       "it out";

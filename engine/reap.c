@@ -12,6 +12,8 @@
 #define POLLS_PER_SPIN 16
 /* A look at the peer after so long. */
 #define LOOK_MS 10
+/* One sleep, which whatever happens to the CQ or to the peer ends. */
+#define SLEEP_MS 50
 /* Operations that end by flushes have so long; then the QPs are destroyed. */
 #define DRAIN_MS 1000
 
@@ -148,7 +150,7 @@ static bool idle(struct reaper *r)
 	int rc;
 
 	if (sleeps(r)) {
-		rc = r->transport->ops->wait(r->transport, LOOK_MS);
+		rc = r->transport->ops->wait(r->transport, SLEEP_MS);
 		if (rc < 0) {
 			r->said = true;
 			give_up(r);

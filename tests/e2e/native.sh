@@ -29,33 +29,6 @@ job() {
 		--verify_state_save=0 --name=j "$@"
 }
 
-# says TEXT CMD...: refused, and with TEXT in its output.
-says() {
-	wanted=$1
-	shift
-	refused "$@" >said 2>&1 || {
-		cat said
-		echo "expected to be refused"
-		return 1
-	}
-	grep -qF -- "$wanted" said && return
-	cat said
-	echo "expected: $wanted"
-	return 1
-}
-
-# counts FILTER CMD...: succeeds, and jq finds FILTER true in its JSON. Nothing
-# but JSON may be on stdout.
-counts() {
-	filter=$1
-	shift
-	"$@" --output-format=json >json || return 1
-	jq -e "$filter" json >/dev/null && return
-	cat json
-	echo "expected: $filter"
-	return 1
-}
-
 # -- data ----------------------------------------------------------------
 # Every direction with every size, three times; what else may be set rotates
 # through it with periods that share no factor, so that pairs meet.
