@@ -11,5 +11,6 @@ dist_docsub_DATA = \
 	doc/migrating.md \
 	doc/reliability.md \
 	doc/security.md \
+	doc/syncs.md \
 	doc/testing.md \
 	doc/troubleshooting.md

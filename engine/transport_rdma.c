@@ -436,6 +436,14 @@ static void say_too_small(struct rdma *r, uint64_t bytes)
 
 static void say_no_access(struct rdma *r, uint64_t access)
 {
+	if (access == ACCESS_WRITE && r->attr.reads_to_sync) {
+		say(r,
+		    "the job's syncs need READ access, but %s allows "
+		    "access=wo: start the target with access=rw, or leave "
+		    "fsync=, fdatasync= and end_fsync= out",
+		    r->peer);
+		return;
+	}
 	say(r,
 	    "the job %s, but %s allows access=%s: change rw, or start the "
 	    "target with access=rw",

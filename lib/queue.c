@@ -662,6 +662,85 @@ wrb_export int wrb_submit(struct wrb_queue *queue)
 	return (int)(nr_wrs - untaken);
 }
 
+/* -- one operation on a lane of the caller's choice ----------------------- */
+
+static int lane_refuse(const struct wrb_queue *queue, uint32_t lane,
+		       const struct wrb_op *op)
+{
+	const struct flight *flight = &queue->flight;
+
+	if (op->length > queue->rules.cut_above)
+		return -EMSGSIZE;
+	if (flight->lanes[lane].state != WRB_LANE_READY)
+		return -ENOTCONN;
+	if (!plan_lane_takes(&flight->room[lane], op->dir == WRB_READ))
+		return -EAGAIN;
+	return 0;
+}
+
+/* Whether the device took it. */
+static bool lane_post_op(struct flight *flight, uint32_t lane, uint32_t index)
+{
+	const struct op *op = op_get(&flight->ops, index);
+	const struct plan_wr wr = {
+		.lane = lane,
+		.first_op = index,
+		.nr_ops = 1,
+		.nr_segs = 1,
+		.seg = { op->local_addr, op->length, op_local(op) },
+		.remote_addr = op->remote_addr,
+		.remote = op_remote(op),
+		.length = op->length,
+		.read = op_is_read(op),
+	};
+	struct post post = post_begin(flight);
+
+	flight->room[lane].slots--;
+	flight->room[lane].reads -= wr.read;
+	post_add(&post, &wr);
+	post_leave_lane(&post);
+	return !post_all(flight);
+}
+
+/* Adds an operation that is on no list. */
+static int add_unlisted(struct wrb_queue *queue, const struct wrb_op *op,
+			uint32_t *index)
+{
+	struct op_table *ops = &queue->flight.ops;
+	const struct op_list staged = ops->staged;
+	int err;
+
+	op_list_reset(&ops->staged);
+	err = wrb_add(queue, op);
+	if (!err)
+		*index = op_list_pop(ops, &ops->staged);
+	ops->staged = staged;
+	return err;
+}
+
+wrb_export int wrb_lane_post(struct wrb_queue *queue, uint32_t lane,
+			     const struct wrb_op *op)
+{
+	struct flight *flight = &queue->flight;
+	uint32_t index = 0;
+	int err;
+
+	if (lane >= flight->nr_lanes)
+		return -EINVAL;
+	err = lane_refuse(queue, lane, op);
+	if (!err)
+		err = add_unlisted(queue, op, &index);
+	if (err)
+		return err;
+	if (lane_post_op(flight, lane, index))
+		return 0;
+	/* It was staged again, in front: there another lane would take it. */
+	op_release(&flight->ops,
+		   op_list_pop(&flight->ops, &flight->ops.staged));
+	flight->stats.ops--;
+	return -EIO;
+}
+
 /* -- poll --------------------------------------------------------------- */
 
 wrb_export int wrb_poll(struct wrb_queue *queue, struct wrb_done *done,
