@@ -581,6 +581,22 @@ static always_inline uint32_t submit_in_rows(struct wrb_queue *queue,
 	return plan.nr_wrs;
 }
 
+/* An operation goes out whole, on a lane that has room for it. */
+static always_inline void submit_whole_op(struct flight *flight, uint32_t lane,
+					  uint32_t index)
+{
+	const struct op *op = op_get(&flight->ops, index);
+	struct plan_lane *room = &flight->room[lane];
+	struct post post = post_begin(flight);
+	struct plan_wr wr;
+
+	room->slots--;
+	room->reads -= op_is_read(op);
+	plan_one(op, index, lane, &wr);
+	post_add(&post, &wr);
+	post_leave_lane(&post);
+}
+
 /*
  * One operation, whole, on the lane whose turn it is: what rows would make of
  * it, without a loop. False when it is not that simple.
@@ -589,23 +605,15 @@ static always_inline bool submit_one(struct wrb_queue *queue)
 {
 	struct flight *flight = &queue->flight;
 	struct op_row *staged = &flight->ops.staged;
-	struct plan_lane *room = &flight->room[queue->first_lane];
+	const struct plan_lane *room = &flight->room[queue->first_lane];
 	const uint32_t index = *op_row_begin(staged);
 	const struct op *op = op_get(&flight->ops, index);
-	const bool read = op_is_read(op);
-	struct post post;
-	struct plan_wr wr;
 
 	if (staged->nr != 1 || op->length > queue->rules.cut_above ||
-	    op->what & OP_OPEN || !plan_lane_takes(room, read))
+	    op->what & OP_OPEN || !plan_lane_takes(room, op_is_read(op)))
 		return false;
-	room->slots--;
-	room->reads -= read;
-	plan_one(op, index, queue->first_lane, &wr);
 	op_row_drop(staged, 1);
-	post = post_begin(flight);
-	post_add(&post, &wr);
-	post_leave_lane(&post);
+	submit_whole_op(flight, queue->first_lane, index);
 	return true;
 }
 
@@ -678,43 +686,15 @@ static int lane_refuse(const struct wrb_queue *queue, uint32_t lane,
 	return 0;
 }
 
-/* Whether the device took it. */
-static bool lane_post_op(struct flight *flight, uint32_t lane, uint32_t index)
+/* Adds an operation that is not staged with the others. */
+static int add_alone(struct wrb_queue *queue, const struct wrb_op *op,
+		     uint32_t *index)
 {
-	const struct op *op = op_get(&flight->ops, index);
-	const struct plan_wr wr = {
-		.lane = lane,
-		.first_op = index,
-		.nr_ops = 1,
-		.nr_segs = 1,
-		.seg = { op->local_addr, op->length, op_local(op) },
-		.remote_addr = op->remote_addr,
-		.remote = op_remote(op),
-		.length = op->length,
-		.read = op_is_read(op),
-	};
-	struct post post = post_begin(flight);
+	struct op_row *staged = &queue->flight.ops.staged;
+	int err = wrb_add(queue, op);
 
-	flight->room[lane].slots--;
-	flight->room[lane].reads -= wr.read;
-	post_add(&post, &wr);
-	post_leave_lane(&post);
-	return !post_all(flight);
-}
-
-/* Adds an operation that is on no list. */
-static int add_unlisted(struct wrb_queue *queue, const struct wrb_op *op,
-			uint32_t *index)
-{
-	struct op_table *ops = &queue->flight.ops;
-	const struct op_list staged = ops->staged;
-	int err;
-
-	op_list_reset(&ops->staged);
-	err = wrb_add(queue, op);
 	if (!err)
-		*index = op_list_pop(ops, &ops->staged);
-	ops->staged = staged;
+		*index = op_row_begin(staged)[--staged->nr];
 	return err;
 }
 
@@ -729,14 +709,14 @@ wrb_export int wrb_lane_post(struct wrb_queue *queue, uint32_t lane,
 		return -EINVAL;
 	err = lane_refuse(queue, lane, op);
 	if (!err)
-		err = add_unlisted(queue, op, &index);
+		err = add_alone(queue, op, &index);
 	if (err)
 		return err;
-	if (lane_post_op(flight, lane, index))
+	submit_whole_op(flight, lane, index);
+	if (!post_all(flight))
 		return 0;
 	/* It was staged again, in front: there another lane would take it. */
-	op_release(&flight->ops,
-		   op_list_pop(&flight->ops, &flight->ops.staged));
+	op_release(&flight->ops, op_row_pop(&flight->ops.staged));
 	flight->stats.ops--;
 	return -EIO;
 }

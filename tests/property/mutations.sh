@@ -103,9 +103,9 @@ mutate "one SGE over two regions" plan.h 'I[26]' \
 mutate "a chain with a cycle" post.c I3 \
 	's/last->next = NULL/last->next = lane->wrs/'
 mutate "an operation for one lane goes to the first" queue.c 'I4|was named' \
-	's/^		\.lane = lane,/		.lane = 0,/'
-mutate "what goes to one lane takes no room" queue.c I4 \
-	's/^	flight->room\[lane\]\.slots--;//'
+	's/submit_whole_op(flight, lane, index)/submit_whole_op(flight, 0, index)/'
+mutate "an operation alone takes no room" queue.c I4 \
+	's/^	room->slots--;//'
 mutate "a slot is given back twice" complete.c I4 \
 	's/room->slots += (uint32_t)(end - lane->tail)/&+ 1/'
 mutate "READs are not counted" plan.h I4 \
