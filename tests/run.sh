@@ -23,7 +23,7 @@ began=$(date +%s)
 
 steps="deps gcc clang sanitizers valgrind mutations lint distcheck budget native
 boundaries native-sanitizers tsan bench guest-verbs guest-6.1
-guest-two guest-outside"
+guest-two guest-examples guest-outside"
 # Those whose time limits ask for a machine with nothing else to do, or that
 # take long: by name only.
 more_steps="guest-faults guest-rogue guest-security guest-lost guest-setup guest-bench"
@@ -159,6 +159,12 @@ step_guest_6_1() {
 
 step_guest_two() {
 	VM_TIMEOUT=600 sh tests/e2e/vm.sh --guests 2 tests/e2e/guest-two.sh
+}
+
+step_guest_examples() {
+	examples=$top/build/doc/examples
+	VM_FILES="$examples/copy $examples/blocks" VM_TIMEOUT=600 \
+		sh tests/e2e/vm.sh tests/e2e/guest-examples.sh "$examples"
 }
 
 step_guest_outside() {

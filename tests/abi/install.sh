@@ -64,6 +64,17 @@ else
 		{ cat "$tmp/job.log" && exit 1; }
 fi
 
+# The tutorial's programs, built as it says.
+if "$PKG_CONFIG" --exists librdmacm; then
+	examples=$top_srcdir/doc/examples
+	for program in copy blocks; do
+		# shellcheck disable=SC2046,SC2086 # lists of options
+		$CC $SANITIZE_CFLAGS -o "$tmp/$program" "$examples/$program.c" \
+			"$examples/connect.c" $(ask --cflags) \
+			$(ask --libs librdmacm)
+	done
+fi
+
 build shared
 LD_LIBRARY_PATH=$lib_dir "$tmp/shared"
 rm -f "$lib_dir"/libwrb.so*
