@@ -2,9 +2,26 @@
 # Built on demand, as `make tests/e2e/rogue`: a peer for guest-rogue.sh and
 # guest-security.sh.
 
-EXTRA_DIST += tests/e2e/faults.sh tests/e2e/guest-faults.sh \
-	tests/e2e/guest-rogue.sh tests/e2e/guest-lost.sh \
-	tests/e2e/guest-security.sh tests/e2e/lost.sh
+EXTRA_DIST += \
+	tests/e2e/boundaries.sh \
+	tests/e2e/faults.sh \
+	tests/e2e/guest-examples.sh \
+	tests/e2e/guest-faults.sh \
+	tests/e2e/guest-lost.sh \
+	tests/e2e/guest-rogue.sh \
+	tests/e2e/guest-security.sh \
+	tests/e2e/guest-setup.sh \
+	tests/e2e/guest-two.sh \
+	tests/e2e/guest-verbs.sh \
+	tests/e2e/lib.sh \
+	tests/e2e/lost.sh \
+	tests/e2e/matrix.sh \
+	tests/e2e/native.sh \
+	tests/e2e/outside.sh \
+	tests/e2e/tsan.sh \
+	tests/e2e/vm-image.sh \
+	tests/e2e/vm-init \
+	tests/e2e/vm.sh
 
 if BUILD_ENGINE
 EXTRA_PROGRAMS += tests/e2e/rogue
