@@ -4,7 +4,7 @@
 TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = $(SHELL)
 AM_TESTS_ENVIRONMENT =
-EXTRA_DIST += tests/run.sh tests/lint.sh .ci/run .shellcheckrc
+EXTRA_DIST += tests/run.sh tests/lint.sh tests/.clang-tidy .ci/run .shellcheckrc
 
 if HAVE_CMOCKA
 unit_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(IBVERBS_CFLAGS)
