@@ -26,7 +26,7 @@ boundaries native-sanitizers tsan bench guest-verbs guest-6.1
 guest-two guest-examples guest-outside"
 # Those whose time limits ask for a machine with nothing else to do, or that
 # take long: by name only.
-more_steps="guest-faults guest-rogue guest-security guest-lost guest-setup guest-bench"
+more_steps="package guest-faults guest-rogue guest-security guest-lost guest-setup guest-bench"
 
 say() {
 	printf '%4ds  %s\n' $(($(date +%s) - began)) "$*"
@@ -83,7 +83,7 @@ step_budget() {
 }
 
 step_lint() {
-	sh tests/lint.sh
+	FIO_DIR=$fio_dir sh tests/lint.sh
 }
 
 step_distcheck() {
@@ -159,6 +159,10 @@ step_guest_6_1() {
 
 step_guest_two() {
 	VM_TIMEOUT=600 sh tests/e2e/vm.sh --guests 2 tests/e2e/guest-two.sh
+}
+
+step_package() {
+	sh jobs/deps.sh package && FIO_SOURCE=$fio_dir sh tests/packages/debian.sh
 }
 
 step_guest_examples() {
