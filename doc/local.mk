@@ -12,6 +12,7 @@ dist_docsub_DATA = \
 	doc/migrating.md \
 	doc/reliability.md \
 	doc/security.md \
+	doc/syncs.md \
 	doc/testing.md \
 	doc/troubleshooting.md
 examplesdir = $(docsubdir)/examples

@@ -13,7 +13,9 @@
 
 enum conf_role { ROLE_INITIATOR, ROLE_TARGET };
 enum conf_transport { TRANSPORT_RDMA, TRANSPORT_MEMORY };
-enum conf_poll { POLL_BUSY, POLL_EVENT };
+enum conf_poll { POLL_BUSY, POLL_EVENT, POLL_ADAPTIVE };
+/* What fio's own rdma engine calls the direction; a hint. */
+enum conf_verb { VERB_ANY, VERB_WRITE, VERB_READ, VERB_SEND, VERB_RECV };
 
 /* What initiators may do with a target's region. */
 enum conf_access {
@@ -52,6 +54,8 @@ struct engine_conf {
 	uint32_t
 		read_depth; /* READs in a send queue; 0: as rd_atomic granted */
 	enum conf_poll poll;
+	uint32_t poll_spin_us; /* POLL_ADAPTIVE: before it sleeps */
+	enum conf_verb verb;
 
 	uint8_t retry_count; /* 0..7 */
 	uint8_t rnr_retry;   /* 0..7, 7 is for ever */

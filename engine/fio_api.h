@@ -31,4 +31,15 @@
 #define ERRDETAILS_TD(td_here) (td_here)
 #endif
 
+/*
+ * A sync is due after so many writes unless it was the last thing that a job
+ * did. Before 3.38 fio looks at what has ended last, and so leaves syncs out
+ * while writes are in flight; it is to be told what was issued.
+ */
+#if FIO_IOOPS_VERSION >= 36
+#define NOTE_ISSUED(td) ((void)(td))
+#else
+#define NOTE_ISSUED(td) ((td)->last_was_sync = false)
+#endif
+
 #endif /* ENGINE_FIO_API_H */

@@ -9,17 +9,20 @@
 #include "options.h"
 #include "reap.h"
 #include "report.h"
+#include "sync.h"
 #include "transport.h"
 
 struct initiator {
 	struct job job;
 	struct io_map map;
-	struct reaper reaper;  /* holds queue and transport */
+	struct reaper reaper; /* holds queue and transport */
+	struct sync sync;
 	struct io_u **added;   /* since the last commit, iodepth entries */
 	struct wrb_done *done; /* of the last getevents, iodepth entries */
 	uint32_t nr_added;
 	uint32_t nr_done;
-	bool said_failure; /* the first error was an operation's */
+	bool said_failure;   /* the first error was an operation's */
+	double cpu_at_start; /* seconds */
 	uint32_t qp_nums[WRB_MAX_LANES];
 };
 
@@ -28,7 +31,42 @@ static struct initiator *to_initiator(struct job *job)
 	return (struct initiator *)job;
 }
 
-static enum conf_access access_needed(struct thread_data *td)
+/* What the job's thread has used, in seconds. */
+static double cpu_seconds(void)
+{
+	struct timespec used;
+
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used))
+		return 0;
+	return (double)used.tv_sec + (double)used.tv_nsec / 1e9;
+}
+
+static bool log_has_syncs(struct thread_data *td)
+{
+	const struct io_piece *piece;
+	struct flist_head *entry;
+
+	flist_for_each(entry, &td->io_log_list)
+	{
+		piece = flist_entry(entry, struct io_piece, list);
+		if (ddir_sync(piece->ddir))
+			return true;
+	}
+	return false;
+}
+
+static bool job_syncs(struct thread_data *td)
+{
+	const struct thread_options *o = &td->o;
+
+	if (o->read_iolog_file)
+		return log_has_syncs(td);
+	return td_write(td) && (o->fsync_blocks || o->fdatasync_blocks ||
+				o->end_fsync || o->fsync_on_close);
+}
+
+/* Apart from syncs. */
+static int access_needed(struct thread_data *td)
 {
 	bool verifies = td->o.verify != VERIFY_NONE && td->o.do_verify;
 	int need = 0;
@@ -44,13 +82,16 @@ static int open_transport(struct initiator *in)
 {
 	struct job *job = &in->job;
 	const struct transport_ops *ops = &transport_rdma;
+	const bool syncs = job_syncs(job->td);
+	const int need = access_needed(job->td);
 	const struct transport_attr attr = {
 		.conf = &job->conf,
 		.env = &job->env,
 		.nr_ops = job->td->o.iodepth,
 		.max_op_bytes = (uint32_t)td_max_bs(job->td),
 		.region_bytes = job->region_bytes,
-		.need = access_needed(job->td),
+		.need = need | (syncs ? ACCESS_READ : 0),
+		.reads_to_sync = syncs && !(need & ACCESS_READ),
 	};
 	struct transport *t;
 	uint32_t i;
@@ -172,96 +213,16 @@ static int initiator_post_init(struct job *job)
 	rc = make_queue(in);
 	if (!rc)
 		rc = add_regions(in);
+	if (!rc)
+		rc = sync_init(&in->sync, t->nr_qps);
 	if (rc)
 		job->env.error(job->env.arg,
 			       "cannot make a queue of %u operations over %u "
 			       "QPs with sq_depth=%u: %s",
 			       td->o.iodepth, t->nr_qps, t->limits.max_send_wr,
 			       strerror(-rc));
+	in->cpu_at_start = cpu_seconds();
 	return -rc;
-}
-
-/* An operation that the queue does not take, or nothing to transfer at all. */
-static enum fio_q_status complete_inline(struct job *job, struct io_u *io_u,
-					 int error)
-{
-	if (error) {
-		job->env.error(job->env.arg,
-			       "%llu bytes at offset %llu are outside of the "
-			       "region of %llu bytes, or of fio's buffers: "
-			       "check size= and offset= at both ends",
-			       io_u->xfer_buflen, io_u->offset,
-			       (unsigned long long)to_initiator(job)
-				       ->reaper.transport->region_bytes);
-		io_u->error = error;
-	}
-	return FIO_Q_COMPLETED;
-}
-
-static enum fio_q_status initiator_queue(struct job *job, struct io_u *io_u)
-{
-	struct initiator *in = to_initiator(job);
-	struct wrb_op op;
-	int rc;
-
-	if (io_u->ddir != DDIR_READ && io_u->ddir != DDIR_WRITE)
-		return complete_inline(job, io_u, 0);
-	io_map_op(&in->map, io_u, &op);
-	rc = wrb_add(in->reaper.queue, &op);
-	if (rc == -EAGAIN)
-		return FIO_Q_BUSY;
-	if (rc)
-		return complete_inline(job, io_u, -rc);
-	in->added[in->nr_added++] = io_u;
-	return FIO_Q_QUEUED;
-}
-
-/* Latency counts from here: fio leaves the stamp to the engine. */
-static void stamp_issued(struct initiator *in)
-{
-	struct thread_data *td = in->job.td;
-	struct timespec now;
-	uint32_t i;
-
-	fio_gettime(&now, NULL);
-	for (i = 0; i < in->nr_added; i++) {
-		in->added[i]->issue_time = now;
-		io_u_queued(td, in->added[i]);
-	}
-	if (td->o.read_iolog_file)
-		td->last_issue = now;
-}
-
-/*
- * How a submit fares shows in what reap() hands over. fio counts only those
- * commits that it did not call from its own getevents, and waits for ever on
- * the difference (io_u_quiesce); so the sum is put right here.
- */
-static void initiator_commit(struct job *job)
-{
-	struct initiator *in = to_initiator(job);
-	struct thread_data *td = job->td;
-
-	if (!in->nr_added)
-		return;
-	wrb_submit(in->reaper.queue);
-	if (fio_fill_issue_time(td))
-		stamp_issued(in);
-	io_u_mark_submit(td, in->nr_added);
-	in->nr_added = 0;
-	td->io_u_in_flight += td->io_u_queued;
-	td->io_u_queued = 0;
-}
-
-static int initiator_getevents(struct job *job, unsigned int min,
-			       unsigned int max)
-{
-	struct initiator *in = to_initiator(job);
-
-	in->nr_done = reap(&in->reaper, in->done, min, max);
-	if (in->nr_done < min)
-		td_verror(job->td, EIO, "rdma_batch getevents");
-	return (int)in->nr_done;
 }
 
 static void describe(struct initiator *in, const struct wrb_done *done,
@@ -295,6 +256,164 @@ static void say_failure(struct initiator *in, const struct wrb_done *done)
 	in->said_failure = true;
 	describe(in, done, text, sizeof(text), &cure);
 	env->error(env->arg, "%s; %s", text, cure);
+}
+
+/* An operation that the queue does not take, or nothing to transfer at all. */
+static enum fio_q_status complete_inline(struct job *job, struct io_u *io_u,
+					 int error)
+{
+	if (error) {
+		job->env.error(job->env.arg,
+			       "%llu bytes at offset %llu are outside of the "
+			       "region of %llu bytes, or of fio's buffers: "
+			       "check size= and offset= at both ends",
+			       io_u->xfer_buflen, io_u->offset,
+			       (unsigned long long)to_initiator(job)
+				       ->reaper.transport->region_bytes);
+		io_u->error = error;
+	}
+	return FIO_Q_COMPLETED;
+}
+
+static struct timespec issue_time(struct thread_data *td)
+{
+	struct timespec now;
+
+	fio_gettime(&now, NULL);
+	if (td->o.read_iolog_file)
+		td->last_issue = now;
+	return now;
+}
+
+/* Hands fio all that is out; false when it does not come. */
+static bool settle(struct initiator *in)
+{
+	struct thread_data *td = in->job.td;
+	uint32_t nr;
+
+	for (;;) {
+		nr = sync_others(&in->sync, in->reaper.queue);
+		if (!nr)
+			break;
+		/* Errors of what it hands over are fio's to count. */
+		if (!io_u_queued_complete(td, (int)nr))
+			return false;
+	}
+	sync_wait(&in->sync, &in->reaper);
+	return true;
+}
+
+static bool sync_lanes(struct initiator *in)
+{
+	struct wrb_queue *queue = in->reaper.queue;
+	int rc;
+
+	if (wrb_staged(queue) && !settle(in))
+		return false;
+	do {
+		rc = sync_post(&in->sync, queue);
+		if (!settle(in))
+			return false;
+	} while (rc == -EAGAIN);
+	return !in->sync.end.error;
+}
+
+/*
+ * Here, and not in getevents: releases of fio issue one sync after the other
+ * while one is in flight, or while writes before it are. The READ leaves no
+ * trace in a buffer that fio may have filled with a pattern.
+ */
+static enum fio_q_status initiator_sync(struct initiator *in, struct io_u *io_u)
+{
+	struct thread_data *td = in->job.td;
+	char *byte = io_u->buf;
+	const char kept = *byte;
+	struct wrb_op read;
+
+	/* Some releases have no counter for data syncs, and write beyond. */
+	io_u->ddir = DDIR_SYNC;
+	if (fio_fill_issue_time(td))
+		io_u->issue_time = issue_time(td);
+	td_io_commit(td);
+	io_map_sync(&in->map, io_u, &read);
+	sync_begin(&in->sync, &read);
+	if (!sync_lanes(in)) {
+		say_failure(in, &in->sync.end);
+		io_u->error = EIO;
+	}
+	*byte = kept;
+	return FIO_Q_COMPLETED;
+}
+
+static enum fio_q_status queue_other(struct initiator *in, struct io_u *io_u)
+{
+	if (ddir_sync(io_u->ddir))
+		return initiator_sync(in, io_u);
+	return complete_inline(&in->job, io_u, 0);
+}
+
+static enum fio_q_status initiator_queue(struct job *job, struct io_u *io_u)
+{
+	struct initiator *in = to_initiator(job);
+	struct wrb_op op;
+	int rc;
+
+	if (io_u->ddir != DDIR_READ && io_u->ddir != DDIR_WRITE)
+		return queue_other(in, io_u);
+	io_map_op(&in->map, io_u, &op);
+	rc = wrb_add(in->reaper.queue, &op);
+	if (rc == -EAGAIN)
+		return FIO_Q_BUSY;
+	if (rc)
+		return complete_inline(job, io_u, -rc);
+	in->added[in->nr_added++] = io_u;
+	NOTE_ISSUED(job->td);
+	return FIO_Q_QUEUED;
+}
+
+/* Latency counts from here: fio leaves the stamp to the engine. */
+static void stamp_issued(struct initiator *in)
+{
+	struct thread_data *td = in->job.td;
+	struct timespec now = issue_time(td);
+	uint32_t i;
+
+	for (i = 0; i < in->nr_added; i++) {
+		in->added[i]->issue_time = now;
+		io_u_queued(td, in->added[i]);
+	}
+}
+
+/*
+ * How a submit fares shows in what reap() hands over. fio counts only those
+ * commits that it did not call from its own getevents, and waits for ever on
+ * the difference (io_u_quiesce); so the sum is put right here.
+ */
+static void initiator_commit(struct job *job)
+{
+	struct initiator *in = to_initiator(job);
+	struct thread_data *td = job->td;
+
+	if (!in->nr_added)
+		return;
+	wrb_submit(in->reaper.queue);
+	if (fio_fill_issue_time(td))
+		stamp_issued(in);
+	io_u_mark_submit(td, in->nr_added);
+	in->nr_added = 0;
+	td->io_u_in_flight += td->io_u_queued;
+	td->io_u_queued = 0;
+}
+
+static int initiator_getevents(struct job *job, unsigned int min,
+			       unsigned int max)
+{
+	struct initiator *in = to_initiator(job);
+
+	in->nr_done = sync_reap(&in->sync, &in->reaper, in->done, min, max);
+	if (in->nr_done < min)
+		td_verror(job->td, EIO, "rdma_batch getevents");
+	return (int)in->nr_done;
 }
 
 static struct io_u *initiator_event(struct job *job, int event)
@@ -336,19 +455,14 @@ static void initiator_quiesce(struct job *job)
 	t->ops->dereg(t);
 }
 
-static void write_stats_file(struct initiator *in)
+static void write_stats_file(struct initiator *in, const struct report_job *who)
 {
 	const struct engine_env *env = &in->job.env;
-	const struct report_job who = {
-		.name = in->job.td->o.name,
-		.number = in->job.td->subjob_number,
-		.conf = &in->job.conf,
-	};
 	const char *path = in->job.conf.stats_file;
 	char *json;
 	int rc = -ENOMEM;
 
-	json = report_json(&who, in->reaper.queue, in->reaper.transport);
+	json = report_json(who, in->reaper.queue, in->reaper.transport);
 	if (json)
 		rc = report_file_add(path, json);
 	free(json);
@@ -360,14 +474,21 @@ static void write_stats_file(struct initiator *in)
 static void report(struct initiator *in)
 {
 	const struct job *job = &in->job;
+	const struct report_job who = {
+		.name = job->td->o.name,
+		.number = job->td->subjob_number,
+		.conf = &job->conf,
+		.syncs = &in->sync.stats,
+		.cpu_seconds = cpu_seconds() - in->cpu_at_start,
+	};
 	char *line;
 
-	line = report_line(&job->conf, in->reaper.queue, in->reaper.transport);
+	line = report_line(&who, in->reaper.queue, in->reaper.transport);
 	if (line)
 		job->env.info(job->env.arg, "%s", line);
 	free(line);
 	if (job->conf.stats_file)
-		write_stats_file(in);
+		write_stats_file(in, &who);
 }
 
 static void initiator_cleanup(struct job *job)
@@ -381,6 +502,7 @@ static void initiator_cleanup(struct job *job)
 	wrb_queue_destroy(in->reaper.queue);
 	if (t)
 		t->ops->close(t);
+	sync_free(&in->sync);
 	free(in->added);
 	free(in->done);
 }

@@ -12,6 +12,26 @@ static enum ibv_wc_status cause(const struct io_failure *failure)
 	return failure->lane->first_status;
 }
 
+static int describe_request(const struct io_u *io_u,
+			    const struct io_failure *failure, char *text,
+			    size_t bytes)
+{
+	const struct wrb_done *done = failure->done;
+
+	if (ddir_sync(io_u->ddir))
+		return snprintf(text, bytes,
+				"RDMA READ of a sync on QP %u (lane %u of %u) "
+				"to %s: ",
+				failure->qp_num, done->lane, failure->nr_lanes,
+				failure->peer);
+	return snprintf(text, bytes,
+			"RDMA %s of %llu bytes at offset %llu on QP %u (lane "
+			"%u of %u) to %s: ",
+			io_u->ddir == DDIR_READ ? "READ" : "WRITE",
+			io_u->xfer_buflen, io_u->offset, failure->qp_num,
+			done->lane, failure->nr_lanes, failure->peer);
+}
+
 void io_map_describe(const struct io_u *io_u, const struct io_failure *failure,
 		     char *text, size_t bytes)
 {
@@ -19,12 +39,7 @@ void io_map_describe(const struct io_u *io_u, const struct io_failure *failure,
 	const struct wrb_done *done = failure->done;
 	int length;
 
-	length = snprintf(text, bytes,
-			  "RDMA %s of %llu bytes at offset %llu on QP %u (lane "
-			  "%u of %u) to %s: ",
-			  io_u->ddir == DDIR_READ ? "READ" : "WRITE",
-			  io_u->xfer_buflen, io_u->offset, failure->qp_num,
-			  done->lane, failure->nr_lanes, failure->peer);
+	length = describe_request(io_u, failure, text, bytes);
 	if (length < 0 || (size_t)length >= bytes)
 		return;
 	text += length;

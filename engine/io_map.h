@@ -32,6 +32,23 @@ static inline void io_map_op(const struct io_map *map, struct io_u *io_u,
 }
 
 /*
+ * The READ of a sync: a byte of the region into the sync's own buffer, which
+ * nothing else uses meanwhile.
+ */
+static inline void io_map_sync(const struct io_map *map, struct io_u *io_u,
+			       struct wrb_op *op)
+{
+	*op = (struct wrb_op){
+		.user = io_u,
+		.local_offset = (uint64_t)((char *)io_u->buf - map->buffers),
+		.length = 1,
+		.local = map->local,
+		.remote = map->remote,
+		.dir = WRB_READ,
+	};
+}
+
+/*
  * fio's error of an operation that ended. EIO for every failure: it is what
  * continue_on_error= and ignore_error= take by default; EILSEQ would be read
  * as a failed verify.

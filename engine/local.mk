@@ -48,6 +48,8 @@ engine_libengine_la_SOURCES = \
 	engine/report.h \
 	engine/serve.c \
 	engine/serve.h \
+	engine/sync.c \
+	engine/sync.h \
 	engine/token.c \
 	engine/token.h \
 	engine/transport.h \

@@ -27,7 +27,14 @@
 	V("offset", WRB_STRIPE_OFFSET, "an offset always to the same QP")
 #define POLL_VALUES \
 	V("busy", POLL_BUSY, "spin on the completion queue"), \
-	V("event", POLL_EVENT, "sleep until the completion queue holds some")
+	V("event", POLL_EVENT, "sleep until the completion queue holds some"), \
+	V("adaptive", POLL_ADAPTIVE, "spin for poll_spin_us, then sleep")
+#define VERB_VALUES \
+	V("any", VERB_ANY, "as rw= says"), \
+	V("write", VERB_WRITE, "rw= must write, and not read"), \
+	V("read", VERB_READ, "rw= must read, and not write"), \
+	V("send", VERB_SEND, "refused: there is no two-sided work"), \
+	V("recv", VERB_RECV, "refused: there is no two-sided work")
 #define ACCESS_VALUES \
 	V("rw", ACCESS_RW, "read and write"), \
 	V("ro", ACCESS_READ, "only read"), \
@@ -319,6 +326,39 @@ static const char *unfit_together(const struct engine_conf *conf)
 	return NULL;
 }
 
+/* A job file of fio's own rdma engine: is its verb= what rw= says? */
+static int check_verb(const struct thread_data *td,
+		      const struct engine_env *env,
+		      const struct engine_conf *conf)
+{
+	const enum td_ddir rw = td->o.td_ddir & (TD_DDIR_READ | TD_DDIR_WRITE);
+	const bool reads = conf->verb == VERB_READ;
+
+	switch (conf->verb) {
+	case VERB_ANY:
+		return 0;
+	case VERB_SEND:
+	case VERB_RECV:
+		env->error(env->arg,
+			   "verb=%s is refused: work is one-sided here; use "
+			   "rw=write on the side that has hostname=, and "
+			   "role=target on the other",
+			   conf->verb == VERB_SEND ? "send" : "recv");
+		return EINVAL;
+	default:
+		break;
+	}
+	if (conf->role == ROLE_TARGET ||
+	    rw == (reads ? TD_DDIR_READ : TD_DDIR_WRITE))
+		return 0;
+	env->error(env->arg,
+		   "verb=%s and rw=%s disagree: rw= is the direction here, so "
+		   "set rw=%s%s",
+		   reads ? "read" : "write", ddir_str(td->o.td_ddir),
+		   td_random(td) ? "rand" : "", reads ? "read" : "write");
+	return EINVAL;
+}
+
 /* What fio's core offers and a region cannot do. NULL, or a sentence. */
 static const char *unfit_mode(struct thread_data *td)
 {
@@ -331,6 +371,14 @@ static const char *unfit_mode(struct thread_data *td)
 	if (td_trim(td) || o->trim_percentage)
 		return "trim is refused (rw=, trim_percentage=): RDMA has no "
 		       "such operation; use reads and writes";
+	if (o->sync_file_range)
+		return "sync_file_range= is refused: it starts or awaits the "
+		       "writing of a page cache, and there is none; use "
+		       "fsync=";
+	if (o->sync_io)
+		return "sync= is refused: the end of a write does not show "
+		       "that it was placed; use fsync=1, and iodepth=1 if "
+		       "each write is to wait for the one before";
 	if (o->zone_mode == ZONE_MODE_ZBD)
 		return "zonemode=zbd is refused: memory has no zones; leave "
 		       "it out";
@@ -392,7 +440,8 @@ int options_read(struct thread_data *td, const struct engine_env *env,
 		env->error(env->arg, "%s", unfit);
 		return EINVAL;
 	}
-	return check_amounts(td, env);
+	rc = check_verb(td, env, conf);
+	return rc ? rc : check_amounts(td, env);
 }
 
 /* fio knows "not given" as 0 and, with fill_device, as all ones. */

@@ -74,7 +74,7 @@ static int make_objects(const struct transport_attr *attr,
 	dev->pd = ibv_alloc_pd(dev->verbs);
 	if (!dev->pd)
 		return say_failed(env, dev, "ibv_alloc_pd()", cm_result(-1));
-	if (attr->conf->poll == POLL_EVENT) {
+	if (attr->conf->poll != POLL_BUSY) {
 		ret = make_comp_channel(env, dev);
 		if (ret)
 			return ret;

@@ -8,17 +8,26 @@
 
 /* A look at the clock after so many polls. */
 #define POLLS_PER_LOOK 256
+/* While spinning is bounded, a look at the clock after so many polls. */
+#define POLLS_PER_SPIN 16
 /* A look at the peer after so long. */
 #define LOOK_MS 10
+/* One sleep, which whatever happens to the CQ or to the peer ends. */
+#define SLEEP_MS 50
 /* Operations that end by flushes have so long; then the QPs are destroyed. */
 #define DRAIN_MS 1000
 
-static uint64_t now_ms(void)
+static uint64_t now_ns(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t now_ms(void)
+{
+	return now_ns() / 1000000;
 }
 
 bool reap_has_one_cpu(void)
@@ -37,6 +46,8 @@ static uint32_t outstanding(const struct reaper *r)
 static void progress(struct reaper *r)
 {
 	r->idle_since_ms = 0;
+	r->spin_since_ns = 0;
+	r->spun = false;
 }
 
 static void give_up(struct reaper *r)
@@ -111,13 +122,35 @@ static bool look(struct reaper *r)
 	return false;
 }
 
+/* Whether poll_spin_us have gone by since the first poll that found nothing. */
+static bool spun_enough(struct reaper *r)
+{
+	uint64_t now;
+
+	if (r->spun || (r->spin_since_ns && r->polls % POLLS_PER_SPIN))
+		return r->spun;
+	now = now_ns();
+	if (!r->spin_since_ns)
+		r->spin_since_ns = now;
+	r->spun = now - r->spin_since_ns >=
+		  (uint64_t)r->conf->poll_spin_us * 1000;
+	return r->spun;
+}
+
+static bool sleeps(struct reaper *r)
+{
+	if (r->gave_up || r->conf->poll == POLL_BUSY)
+		return false;
+	return r->conf->poll == POLL_EVENT || spun_enough(r);
+}
+
 /* Between two polls that found nothing; false: nothing will come. */
 static bool idle(struct reaper *r)
 {
 	int rc;
 
-	if (r->conf->poll == POLL_EVENT && !r->gave_up) {
-		rc = r->transport->ops->wait(r->transport, LOOK_MS);
+	if (sleeps(r)) {
+		rc = r->transport->ops->wait(r->transport, SLEEP_MS);
 		if (rc < 0) {
 			r->said = true;
 			give_up(r);

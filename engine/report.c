@@ -76,7 +76,23 @@ static char *finish(FILE *out, char **text)
 	return *text;
 }
 
-char *report_line(const struct engine_conf *conf, const struct wrb_queue *queue,
+/* The counters; fio's I/Os are its own, and so without the READs of syncs. */
+static void job_stats(const struct report_job *job,
+		      const struct wrb_queue *queue, struct wrb_stats *s)
+{
+	wrb_stats_get(queue, s);
+	s->ops -= job->syncs->reads;
+	s->done -= job->syncs->reads;
+	s->failed -= job->syncs->reads_failed;
+}
+
+static double cpu_per_op(const struct report_job *job,
+			 const struct wrb_stats *s)
+{
+	return s->ops ? job->cpu_seconds / (double)s->ops : 0;
+}
+
+char *report_line(const struct report_job *job, const struct wrb_queue *queue,
 		  const struct transport *t)
 {
 	struct wrb_stats s;
@@ -87,7 +103,7 @@ char *report_line(const struct engine_conf *conf, const struct wrb_queue *queue,
 	out = open_memstream(&text, &bytes);
 	if (!out)
 		return NULL;
-	wrb_stats_get(queue, &s);
+	job_stats(job, queue, &s);
 	fprintf(out,
 		"ops=%" PRIu64 " failed=%" PRIu64 " WRs=%" PRIu64
 		" SGEs=%" PRIu64 " doorbells=%" PRIu64
@@ -98,13 +114,15 @@ char *report_line(const struct engine_conf *conf, const struct wrb_queue *queue,
 	fprintf(out,
 		" merged=%" PRIu64 " chunked=%" PRIu64 " chunks=%" PRIu64
 		" read_stalls=%" PRIu64 " sq_stalls=%" PRIu64
-		" flushes=%" PRIu64,
+		" flushes=%" PRIu64 " syncs=%" PRIu64 " sync_READs=%" PRIu64,
 		s.merged, s.chunked, s.chunks, s.read_stalls, s.sq_stalls,
-		s.flushes);
+		s.flushes, job->syncs->syncs, job->syncs->reads);
+	fprintf(out, " CPU=%.3fs CPU/op=%.2fus", job->cpu_seconds,
+		1e6 * cpu_per_op(job, &s));
 	fprintf(out,
 		" stripe=%s peer=%s device=%s; granted: qps=%u sq=%u sge=%u "
 		"inline=%u rd_atomic=%u max_msg=%u",
-		stripe_name(conf->stripe), t->peer, t->device, t->nr_qps,
+		stripe_name(job->conf->stripe), t->peer, t->device, t->nr_qps,
 		t->limits.max_send_wr, t->max_sge, t->limits.max_inline,
 		t->rd_atomic, t->limits.max_msg_bytes);
 	return finish(out, &text);
@@ -156,6 +174,16 @@ static void print_json_stats(FILE *out, const struct wrb_stats *s)
 	fprintf(out, ",\"wrs_per_doorbell\":%.4f", ratio(s->wrs, s->doorbells));
 }
 
+static void print_json_use(FILE *out, const struct report_job *job,
+			   const struct wrb_stats *s)
+{
+	fprintf(out,
+		",\"syncs\":%" PRIu64 ",\"sync_reads\":%" PRIu64
+		",\"cpu_seconds\":%.6f,\"cpu_seconds_per_op\":%.9f",
+		job->syncs->syncs, job->syncs->reads, job->cpu_seconds,
+		cpu_per_op(job, s));
+}
+
 static void print_json_granted(FILE *out, const struct transport *t)
 {
 	fprintf(out,
@@ -197,7 +225,7 @@ char *report_json(const struct report_job *job, const struct wrb_queue *queue,
 	out = open_memstream(&text, &bytes);
 	if (!out)
 		return NULL;
-	wrb_stats_get(queue, &s);
+	job_stats(job, queue, &s);
 	fprintf(out, "{\"job\":");
 	print_json_string(out, job->name);
 	fprintf(out, ",\"job_number\":%u,\"transport\":\"%s\",\"peer\":",
@@ -210,6 +238,7 @@ char *report_json(const struct report_job *job, const struct wrb_queue *queue,
 		",\"stripe\":\"%s\"",
 		ENGINE_VERSION, wrb_version(), stripe_name(job->conf->stripe));
 	print_json_stats(out, &s);
+	print_json_use(out, job, &s);
 	print_json_granted(out, t);
 	print_json_lanes(out, queue, t->nr_qps);
 	putc('}', out);

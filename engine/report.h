@@ -10,19 +10,22 @@
 
 #include "conf.h"
 #include "serve.h"
+#include "sync.h"
 #include "transport.h"
 
 struct report_job {
 	const char *name;
 	unsigned int number; /* among the clones of numjobs= */
 	const struct engine_conf *conf;
+	const struct sync_stats *syncs;
+	double cpu_seconds; /* of the job's thread since it was set up */
 };
 
 /*
  * Both return a string that the caller frees, without a newline at its end;
  * NULL: out of memory. The line's tokens are key=value.
  */
-char *report_line(const struct engine_conf *conf, const struct wrb_queue *queue,
+char *report_line(const struct report_job *job, const struct wrb_queue *queue,
 		  const struct transport *transport);
 char *report_json(const struct report_job *job, const struct wrb_queue *queue,
 		  const struct transport *transport);

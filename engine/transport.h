@@ -20,6 +20,7 @@ struct transport_attr {
 	uint64_t
 		region_bytes; /* offset + size of the job: the region's least */
 	enum conf_access need; /* what the job will do */
+	bool reads_to_sync;    /* for its syncs alone needs it to read */
 };
 
 /*

@@ -146,6 +146,13 @@ static int refuse_access(const struct transport_attr *attr)
 {
 	bool ro = attr->conf->access == ACCESS_READ;
 
+	if (!ro && attr->reads_to_sync) {
+		attr->env->error(attr->env->arg,
+				 "access=wo does not allow the READs that "
+				 "syncs need: set access=rw, or leave fsync=, "
+				 "fdatasync= and end_fsync= out");
+		return -EACCES;
+	}
 	attr->env->error(attr->env->arg,
 			 "access=%s does not allow what the job does: its rw= "
 			 "and verify= need to %s",

@@ -42,6 +42,7 @@ struct lane {
 	struct rdma_cm_id *id; /* its context is the lane */
 	int64_t start_at;
 	bool answered;		    /* the target's challenge, once */
+	bool failed;		    /* an attempt before this one */
 	uint8_t hello[HELLO_BYTES]; /* sent last */
 	struct token_ends ends;
 };
@@ -157,6 +158,7 @@ static int lane_failed(struct rdma *r, struct lane *lane)
 {
 	if (!r->nr_up)
 		use_next_target(r);
+	lane->failed = true;
 	lane_retry(r, lane, RETRY_MS);
 	return 0;
 }
@@ -436,6 +438,14 @@ static void say_too_small(struct rdma *r, uint64_t bytes)
 
 static void say_no_access(struct rdma *r, uint64_t access)
 {
+	if (access == ACCESS_WRITE && r->attr.reads_to_sync) {
+		say(r,
+		    "the job's syncs need READ access, but %s allows "
+		    "access=wo: start the target with access=rw, or leave "
+		    "fsync=, fdatasync= and end_fsync= out",
+		    r->peer);
+		return;
+	}
 	say(r,
 	    "the job %s, but %s allows access=%s: change rw, or start the "
 	    "target with access=rw",
@@ -562,6 +572,9 @@ static int on_refusal(struct rdma *r, struct lane *lane,
 {
 	if (refusal->reason == REFUSED_CHALLENGE)
 		return on_challenge(r, lane, refusal->value);
+	/* The target has yet to hear that the attempt before has failed. */
+	if (refusal->reason == REFUSED_LANE && lane->failed)
+		return lane_failed(r, lane);
 	return say_refusal(r, lane, refusal);
 }
 

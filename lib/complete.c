@@ -10,9 +10,8 @@
 
 /* Where ended operations go: to the caller while there is room. */
 struct sink {
-	struct wrb_done *done;
-	uint32_t nr;
-	uint32_t max;
+	struct wrb_done *next;
+	struct wrb_done *end;
 };
 
 /* How the operations of a WR that is retired fare. */
@@ -26,24 +25,34 @@ static always_inline void hand_back(struct flight *flight, struct sink *sink,
 {
 	const struct op *op = op_get(&flight->ops, index);
 
-	sink->done[sink->nr++] = op->done;
+	*sink->next++ = op->done;
 	flight->stats.failed += op->done.error != 0;
 	op_release(&flight->ops, index);
 }
 
 static void op_ended(struct flight *flight, struct sink *sink, uint32_t index)
 {
-	if (sink->nr < sink->max)
+	if (sink->next != sink->end)
 		hand_back(flight, sink, index);
 	else
 		flight_finish(flight, index);
 }
 
-/* One WR less to wait for: whether it was the last. */
-static always_inline bool op_retire(struct op_cut *cuts, const struct op *op,
-				    uint32_t index)
+/* An operation in several WRs has one less to wait for: was it the last? */
+static always_inline bool cut_retire(struct flight *flight, uint32_t index)
 {
-	return likely(!(op->flags & OP_CUT)) || --cuts[index].nr_wrs == 0;
+	return --flight->ops.cuts[index].nr_wrs == 0;
+}
+
+/* An operation ended, and there is no room in the sink: a later poll's. */
+static cold void op_park(struct flight *flight, uint32_t index, uint32_t lane)
+{
+	struct op *op = op_get(&flight->ops, index);
+
+	if (!op->done.error)
+		op->done = (struct wrb_done){ .user = op->done.user,
+					      .lane = lane };
+	flight_finish(flight, index);
 }
 
 /*
@@ -56,12 +65,11 @@ static always_inline uint32_t retire_ok(struct flight *flight,
 					uint64_t serial, uint64_t end)
 {
 	struct op *const ops = flight->ops.ops;
-	struct op_cut *const cuts = flight->ops.cuts;
 	const struct lane_wr *const ring = lane->ring;
 	const uint32_t mask = lane->ring_mask, lane_index = lane->index;
 	uint32_t *free = flight->ops.free + flight->ops.nr_free;
-	struct wrb_done *done = sink->done + sink->nr;
-	const struct wrb_done *const full = sink->done + sink->max;
+	struct wrb_done *done = sink->next;
+	const struct wrb_done *const full = sink->end;
 	uint32_t reads = 0;
 
 	for (; serial != end; serial++) {
@@ -70,26 +78,30 @@ static always_inline uint32_t retire_ok(struct flight *flight,
 
 		reads += lane_wr_reads(wr);
 		for (uint32_t n = lane_wr_nr_ops(wr); n; n--) {
-			struct op *op = &ops[index];
+			const struct op *op = &ops[index];
 			const uint32_t at = index;
 
 			index = op->next;
-			if (!op_retire(cuts, op, at))
+			if (op->what & OP_CUT && !cut_retire(flight, at))
 				continue;
-			if (likely(!op->done.error))
-				op->done.lane = lane_index;
-			else
-				flight->stats.failed += done != full;
 			if (unlikely(done == full)) {
-				flight_finish(flight, at);
+				op_park(flight, at, lane_index);
 				continue;
 			}
-			*done++ = op->done;
+			*done++ = (struct wrb_done){
+				.user = op->done.user,
+				.lane = lane_index,
+			};
 			*free++ = at;
+			/* An operation in one WR has not failed elsewhere. */
+			if (op->what & OP_CUT && op->done.error) {
+				done[-1] = op->done;
+				flight->stats.failed++;
+			}
 		}
 	}
 	flight->ops.nr_free = (uint32_t)(free - flight->ops.free);
-	sink->nr = (uint32_t)(done - sink->done);
+	sink->next = done;
 	return reads;
 }
 
@@ -103,10 +115,10 @@ static cold void retire_failed(struct flight *flight, struct sink *sink,
 		struct op *op = op_get(&flight->ops, index);
 		uint32_t next = op->next;
 
-		if (op->flags & OP_OPEN && !op->done.error)
+		if (op->what & OP_OPEN && !op->done.error)
 			flight->nr_broken++;
 		op_fail(op, fate->status, fate->vendor_err, lane);
-		if (op_retire(flight->ops.cuts, op, index))
+		if (!(op->what & OP_CUT) || cut_retire(flight, index))
 			op_ended(flight, sink, index);
 		index = next;
 	}
@@ -229,7 +241,7 @@ static always_inline void cqe_handle(struct flight *flight, struct sink *sink,
 /* Hands back what ended earlier and found no room. */
 static void sink_drain(struct flight *flight, struct sink *sink)
 {
-	while (flight->ops.done.nr && sink->nr < sink->max) {
+	while (flight->ops.done.nr && sink->next != sink->end) {
 		hand_back(flight, sink,
 			  op_list_pop(&flight->ops, &flight->ops.done));
 	}
@@ -259,24 +271,26 @@ static always_inline int cq_poll(struct flight *flight, struct sink *sink)
 
 int complete_poll(struct flight *flight, struct wrb_done *done, uint32_t max)
 {
-	struct sink sink = { .done = done, .max = max };
+	struct sink sink = { done, done + max };
 	int nr = POLL_BATCH;
+	uint32_t ended;
 
 	if (unlikely(flight->ops.done.nr))
 		sink_drain(flight, &sink);
-	while (nr == POLL_BATCH && sink.nr < max)
+	while (nr == POLL_BATCH && sink.next != sink.end)
 		nr = cq_poll(flight, &sink);
 	if (unlikely(nr < 0))
 		cq_fail(flight, nr);
 	if (unlikely(flight->nr_draining))
 		drain_progress(flight);
-	flight->stats.done += sink.nr;
-	return sink.nr || nr >= 0 ? (int)sink.nr : -EIO;
+	ended = (uint32_t)(sink.next - done);
+	flight->stats.done += ended;
+	return ended || nr >= 0 ? (int)ended : -EIO;
 }
 
 void complete_lost(struct flight *flight, struct lane *lane)
 {
-	struct sink none = { .max = 0 };
+	struct sink none = { NULL, NULL };
 
 	retire_flushed(flight, &none, lane, lane->head);
 }

@@ -11,11 +11,12 @@ int op_table_init(struct op_table *table, uint32_t nr_ops)
 	table->ops = aligned_alloc(64, nr_ops * sizeof(*table->ops));
 	table->free = malloc(nr_ops * sizeof(*table->free));
 	table->cuts = calloc(nr_ops, sizeof(*table->cuts));
-	if (!table->ops || !table->free || !table->cuts)
+	table->staged.at = calloc(nr_ops, 2 * sizeof(*table->staged.at));
+	if (!table->ops || !table->free || !table->cuts || !table->staged.at)
 		return -ENOMEM;
 	table->nr_ops = nr_ops;
 	table->nr_free = nr_ops;
-	op_list_reset(&table->staged);
+	table->staged.size = 2 * nr_ops;
 	op_list_reset(&table->done);
 	for (uint32_t i = 0; i < nr_ops; i++)
 		table->free[i] = nr_ops - 1 - i;
@@ -27,4 +28,5 @@ void op_table_free(struct op_table *table)
 	free(table->ops);
 	free(table->free);
 	free(table->cuts);
+	free(table->staged.at);
 }

@@ -2,39 +2,49 @@
 /*
  * Operations: staged, in flight, done; and how many WRs each still awaits.
  *
- * An operation is on one of three lists (free, staged, done) or in flight. Its
- * `next` leads to the operation that was staged after it, and stays right
- * while a WR carries both: a WR names its first operation and how many follow.
+ * An operation is free, staged, in flight, or done. A WR names its first
+ * operation and how many follow; `next` leads from one to the other while a WR
+ * carries both.
  */
 #ifndef WRB_OP_TABLE_H
 #define WRB_OP_TABLE_H
 
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "compiler.h"
 #include "wrb.h"
 
-enum op_flags {
-	OP_CUT = 1 << 0, /* goes out in several WRs: struct op_cut counts */
-	/*
-	 * Staged, although some of it was planned: it needs more WRs. Counts
-	 * as one more in nr_wrs, so that it cannot end meanwhile.
-	 */
-	OP_OPEN = 1 << 1,
-	OP_SETTLED = 1 << 2, /* seen by the unwinding of a short post */
-};
+/*
+ * What an operation is, in one word, so that it is written and compared at
+ * once: local region, state, remote region, direction; 16 bits each.
+ */
+#define OP_STATE_SHIFT	16
+#define OP_REMOTE_SHIFT 32
+#define OP_DIR_SHIFT	48
+#define OP_STATE	(UINT64_C(0xffff) << OP_STATE_SHIFT)
+#define OP_KIND		(~UINT64_C(0) << OP_REMOTE_SHIFT) /* remote, direction */
+
+/* Goes out in several WRs: struct op_cut counts. */
+#define OP_CUT (UINT64_C(1) << OP_STATE_SHIFT)
+/*
+ * Staged, although some of it was planned: it needs more WRs. Counts as one
+ * more in nr_wrs, so that it cannot end meanwhile.
+ */
+#define OP_OPEN (UINT64_C(2) << OP_STATE_SHIFT)
+/* Seen by the unwinding of a short post. */
+#define OP_SETTLED (UINT64_C(4) << OP_STATE_SHIFT)
 
 /* One cache line. What does not fit is in struct op_cut, and rarely needed. */
 struct op {
-	struct wrb_done done; /* as it will be handed back */
+	/* As it will be handed back; without an error only user is valid. */
+	struct wrb_done done;
+	uint64_t what; /* op_what() */
 	uint64_t local_addr;
 	uint64_t remote_addr;
 	uint32_t length;
 	uint32_t next;
-	uint16_t local;
-	uint16_t flags;
-	uint32_t kind; /* op_kind(): remote region and direction in one */
 } __attribute__((__aligned__(64)));
 
 /* The accounts of an operation that is cut; valid with OP_CUT only. */
@@ -45,11 +55,22 @@ struct op_cut {
 	uint32_t pieces_left;	/* OP_OPEN: WRs for the rest of it */
 };
 
-/* A list knows its length; what its last operation leads to is not defined. */
+/* A list through next; what its last operation leads to is not defined. */
 struct op_list {
 	uint32_t head;
 	uint32_t nr;
 	uint32_t *link; /* where the next one's index goes */
+};
+
+/*
+ * Indices in order, [head, head + nr) of an array of twice as many as there are
+ * operations; they move when they reach its end.
+ */
+struct op_row {
+	uint32_t *at;
+	uint32_t size;
+	uint32_t head;
+	uint32_t nr;
 };
 
 struct op_table {
@@ -58,7 +79,7 @@ struct op_table {
 	uint32_t *free;	     /* a stack: what was used last is used next */
 	uint32_t nr_free;
 	uint32_t nr_ops;
-	struct op_list staged;
+	struct op_row staged;
 	struct op_list done;
 };
 
@@ -85,30 +106,66 @@ static always_inline void op_list_push(struct op_table *table,
 	list->nr++;
 }
 
-static inline void op_list_push_front(struct op_table *table,
-				      struct op_list *list, uint32_t index)
-{
-	if (!list->nr++)
-		list->link = &table->ops[index].next;
-	table->ops[index].next = list->head;
-	list->head = index;
-}
-
-/* Cuts the first nr off; index is what follows them. */
-static always_inline void op_list_drop(struct op_list *list, uint32_t nr,
-				       uint32_t index)
-{
-	list->head = index;
-	list->nr -= nr;
-	if (!list->nr)
-		list->link = &list->head;
-}
-
 static inline uint32_t op_list_pop(struct op_table *table, struct op_list *list)
 {
 	uint32_t index = list->head;
 
-	op_list_drop(list, 1, table->ops[index].next);
+	list->head = table->ops[index].next;
+	if (!--list->nr)
+		list->link = &list->head;
+	return index;
+}
+
+/* Makes room behind for n more; there are never more than operations. */
+static always_inline void op_row_reserve(struct op_row *row, uint32_t n)
+{
+	if (likely(row->size - row->head - row->nr >= n))
+		return;
+	memmove(row->at, row->at + row->head, row->nr * sizeof(*row->at));
+	row->head = 0;
+}
+
+/* The first of them, and past the last. */
+static always_inline uint32_t *op_row_begin(const struct op_row *row)
+{
+	return row->at + row->head;
+}
+
+static always_inline uint32_t *op_row_end(const struct op_row *row)
+{
+	return op_row_begin(row) + row->nr;
+}
+
+static inline void op_row_push(struct op_row *row, uint32_t index)
+{
+	op_row_reserve(row, 1);
+	*op_row_end(row) = index;
+	row->nr++;
+}
+
+static inline void op_row_push_front(struct op_row *row, uint32_t index)
+{
+	if (!row->head) {
+		row->head = row->size - row->nr;
+		memmove(row->at + row->head, row->at,
+			row->nr * sizeof(*row->at));
+	}
+	row->at[--row->head] = index;
+	row->nr++;
+}
+
+/* Cuts the first n off. */
+static always_inline void op_row_drop(struct op_row *row, uint32_t n)
+{
+	row->nr -= n;
+	row->head = row->nr ? row->head + n : 0;
+}
+
+static inline uint32_t op_row_pop(struct op_row *row)
+{
+	uint32_t index = *op_row_begin(row);
+
+	op_row_drop(row, 1);
 	return index;
 }
 
@@ -117,19 +174,26 @@ static inline void op_release(struct op_table *table, uint32_t index)
 	table->free[table->nr_free++] = index;
 }
 
-static always_inline uint32_t op_kind(uint16_t remote, enum wrb_dir dir)
+static always_inline uint64_t op_what(uint16_t local, uint16_t remote,
+				      enum wrb_dir dir)
 {
-	return remote | (uint32_t)dir << 16;
+	return local | (uint64_t)remote << OP_REMOTE_SHIFT |
+	       (uint64_t)dir << OP_DIR_SHIFT;
+}
+
+static always_inline uint32_t op_local(const struct op *op)
+{
+	return (uint16_t)op->what;
 }
 
 static always_inline uint32_t op_remote(const struct op *op)
 {
-	return op->kind & UINT16_MAX;
+	return (uint16_t)(op->what >> OP_REMOTE_SHIFT);
 }
 
 static always_inline bool op_is_read(const struct op *op)
 {
-	return op->kind >> 16;
+	return op->what >> OP_DIR_SHIFT;
 }
 
 static inline int op_error(enum ibv_wc_status status)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The planner: operations -> merged runs -> pieces -> lanes -> WRs, in one
- * pass. Same input, same plan. It reads operations and counts down the lanes'
- * room; it changes nothing else and makes no verbs calls, so that submit and
- * explain share it. It hands out one WR after the other:
+ * pass. Same input, same plan. It reads operations, links those that share a
+ * WR, and counts down the lanes' room; it changes nothing else and makes no
+ * verbs calls, so that submit and explain share it. It hands out one WR after
+ * the other:
  *
  *	plan_next() until it returns false, or rows where they do; plan_end().
  *
@@ -75,7 +76,6 @@ enum plan_stop {
 struct plan_run {
 	const struct op *op; /* the first */
 	uint32_t first_op;
-	uint32_t next_op; /* after the last */
 	uint32_t nr_ops;
 	uint32_t nr_segs;
 	struct plan_seg first; /* segment; all are in run_segs if several */
@@ -97,18 +97,17 @@ struct plan_run {
 /* A plan under way: what it works on, and where it is. */
 struct plan {
 	const struct plan_rules *rules;
-	const struct op *ops;
+	struct op *ops;
 	const struct op_cut *cuts;
+	const uint32_t *next; /* operation; those before it are planned */
+	const uint32_t *end;  /* of the operations that are staged */
 	struct plan_lane *lanes;
 	struct plan_seg *run_segs;   /* scratch, max_sge */
 	struct plan_seg *piece_segs; /* scratch, max_sge */
 	uint32_t lane; /* where the next WR starts to look for room */
-	uint32_t nr;   /* operations that are staged */
 	/* Results. */
 	enum plan_stop stop;
-	uint32_t next_op;     /* first operation not wholly planned */
-	uint32_t nr_consumed; /* operations before it */
-	uint32_t open_bytes;  /* of next_op, planned; 0: none */
+	uint32_t open_bytes;  /* of the next operation, planned; 0: none */
 	uint32_t open_pieces; /* WRs that its rest will take */
 	uint32_t nr_wrs;      /* planned */
 	uint32_t row_slots;   /* of the row under way, at its begin */
@@ -119,12 +118,12 @@ struct plan {
 	struct plan_run run;
 };
 
-/* Orders a list by remote address, stable. See plan_sort.c. */
+/* Orders operations by remote address, stable. See plan_sort.c. */
 struct plan_sort_item {
 	uint64_t key;
 	uint32_t op;
 };
-void plan_sort(struct op *ops, struct op_list *list,
+void plan_sort(const struct op *ops, uint32_t *row, uint32_t nr,
 	       struct plan_sort_item *items, struct plan_sort_item *scratch);
 
 static always_inline bool plan_lane_takes(const struct plan_lane *lane,
@@ -195,6 +194,13 @@ static always_inline bool plan_lane_take(struct plan *plan, struct plan_wr *wr)
 	return true;
 }
 
+/* Operations of this local region, from an address to another. */
+static always_inline struct plan_seg plan_seg(uint64_t from, uint64_t to,
+					      uint64_t what)
+{
+	return (struct plan_seg){ from, (uint32_t)(to - from), (uint16_t)what };
+}
+
 static always_inline uint32_t div_up(uint32_t n, uint32_t by)
 {
 	return n / by + (n % by != 0);
@@ -214,57 +220,58 @@ static always_inline uint32_t plan_pieces(const struct plan_rules *rules,
 	return n > least ? n : least;
 }
 
-/* Joins the operations that follow, as far as SGEs and the message reach. */
+/*
+ * Joins the operations that follow, as far as SGEs and the message reach. None
+ * that is staged has a state, unless it is open.
+ */
 static always_inline void plan_run_extend(struct plan *plan,
-					  struct plan_run *run, uint32_t nr)
+					  struct plan_run *run)
 {
 	const struct plan_rules *rules = plan->rules;
-	const uint32_t kind = run->op->kind, max_sge = rules->max_sge;
-	struct plan_seg seg = run->first;
+	const uint64_t remote_max = run->op->remote_addr + rules->max_msg_bytes;
 	uint64_t remote_end = run->op->remote_addr + run->length;
-	uint64_t local_end = seg.addr + seg.length;
-	uint32_t nr_ops = 1, nr_segs = 1, next = run->next_op;
-	uint32_t room = rules->max_msg_bytes - run->length;
+	uint64_t what = run->op->what; /* of what is in the last SGE */
+	uint64_t local = run->first.addr, local_end = local + run->length;
+	uint32_t nr_segs = 1, *link = &plan->ops[run->first_op].next;
+	const uint32_t *at = plan->next;
 
 	if (unlikely(run->length >= rules->max_msg_bytes))
 		return;
-	for (; nr_ops < nr; nr_ops++) {
-		const struct op *op = &plan->ops[next];
+	while (++at != plan->end) {
+		struct op *op = &plan->ops[*at];
 
-		if (op->remote_addr != remote_end || op->kind != kind ||
-		    op->length > room || op->flags & OP_OPEN)
+		if (op->remote_addr != remote_end ||
+		    op->length > remote_max - remote_end)
 			break;
-		if (op->local_addr == local_end && op->local == seg.region) {
-			seg.length += op->length;
-		} else {
-			if (nr_segs == max_sge)
+		if (unlikely(op->what != what || op->local_addr != local_end)) {
+			if ((op->what ^ what) & (OP_KIND | OP_OPEN) ||
+			    nr_segs == rules->max_sge)
 				break;
-			plan->run_segs[nr_segs++ - 1] = seg;
-			seg = (struct plan_seg){ op->local_addr, op->length,
-						 op->local };
-			local_end = op->local_addr;
+			plan->run_segs[nr_segs++ - 1] =
+				plan_seg(local, local_end, what);
+			what = op->what;
+			local = op->local_addr;
+			local_end = local;
 		}
 		local_end += op->length;
 		remote_end += op->length;
-		room -= op->length;
-		next = op->next;
+		*link = *at;
+		link = &op->next;
 	}
-	if (likely(nr_segs == 1)) {
-		run->first = seg;
-	} else {
-		plan->run_segs[nr_segs - 1] = seg;
+	run->first = plan_seg(local, local_end, what);
+	if (nr_segs > 1) {
+		plan->run_segs[nr_segs - 1] = run->first;
 		run->first = plan->run_segs[0];
 	}
-	run->next_op = next;
-	run->nr_ops = nr_ops;
+	run->nr_ops = (uint32_t)(at - plan->next);
 	run->nr_segs = nr_segs;
-	run->length = rules->max_msg_bytes - room;
+	run->length = (uint32_t)(remote_end - run->op->remote_addr);
 }
 
 /* How a run is cut; op is its first operation. */
 static always_inline void plan_run_cut(struct plan *plan, struct plan_run *run)
 {
-	bool open = run->op->flags & OP_OPEN;
+	bool open = run->op->what & OP_OPEN;
 	uint32_t n = open ? plan->cuts[run->first_op].pieces_left
 			  : plan_pieces(plan->rules, run->length);
 
@@ -282,17 +289,15 @@ static always_inline void plan_run_cut(struct plan *plan, struct plan_run *run)
 	run->nr_passed = 0;
 }
 
-/* The run that starts at the next operation. */
-static always_inline void plan_run_begin(struct plan *plan)
+/* The operation that is next, alone. */
+static always_inline void plan_run_start(const struct plan *plan,
+					 struct plan_run *run, bool open)
 {
-	const uint32_t index = plan->next_op;
+	const uint32_t index = *plan->next;
 	const struct op *op = &plan->ops[index];
-	const bool open = unlikely(op->flags & OP_OPEN);
-	struct plan_run *run = &plan->run;
 
 	run->op = op;
 	run->first_op = index;
-	run->next_op = op->next;
 	run->nr_ops = 1;
 	run->nr_segs = 1;
 	run->skip = open ? plan->cuts[index].planned_bytes : 0;
@@ -301,20 +306,29 @@ static always_inline void plan_run_begin(struct plan *plan)
 	run->first = (struct plan_seg){
 		.addr = op->local_addr + run->skip,
 		.length = run->length,
-		.region = op->local,
+		.region = op_local(op),
 	};
+}
+
+/* The run that starts at the next operation. */
+static always_inline void plan_run_begin(struct plan *plan)
+{
+	const bool open = unlikely(plan->ops[*plan->next].what & OP_OPEN);
+	struct plan_run *run = &plan->run;
+
+	plan_run_start(plan, run, open);
 	if (plan->rules->merge && !open)
-		plan_run_extend(plan, run, plan->nr - plan->nr_consumed);
+		plan_run_extend(plan, run);
 	if (unlikely(open || run->length > plan->rules->cut_above))
 		plan_run_cut(plan, run);
 }
 
-/* The run is planned as a whole. */
-static always_inline void plan_run_end(struct plan *plan)
+/* A run is planned as a whole. */
+static always_inline void plan_run_end(struct plan *plan,
+				       const struct plan_run *run)
 {
-	plan->next_op = plan->run.next_op;
-	plan->nr_consumed += plan->run.nr_ops;
-	plan->nr_merged += plan->run.nr_ops - 1;
+	plan->next += run->nr_ops;
+	plan->nr_merged += run->nr_ops - 1;
 }
 
 /* Moves on by length bytes; writes the stretches passed to piece_segs. */
@@ -374,16 +388,19 @@ static inline void plan_leave(struct plan *plan)
 		run->nr_ops == 1 ? run->skip + run->sent : run->at_op_offset;
 	uint32_t longest = run->piece_bytes + (run->longer != 0);
 
-	plan->next_op = run->at_op;
-	plan->nr_consumed += run->nr_passed;
+	plan->next += run->nr_passed;
 	if (!run->sent || !at)
 		return;
 	plan->open_bytes = at;
 	plan->open_pieces = div_up(plan->ops[run->at_op].length - at, longest);
 }
 
-/* The next piece of a run that is cut; its lane has been taken. */
-static always_inline void plan_piece(struct plan *plan, struct plan_wr *wr)
+/*
+ * The next piece of a run that is cut, and those up to the nr-th, which are as
+ * long; their lane has been taken.
+ */
+static always_inline void plan_piece(struct plan *plan, struct plan_wr *wr,
+				     uint32_t nr)
 {
 	struct plan_run *run = &plan->run;
 	uint32_t length = run->piece_bytes;
@@ -405,17 +422,17 @@ static always_inline void plan_piece(struct plan *plan, struct plan_wr *wr)
 		wr->seg = wr->segs[0];
 	}
 	plan->nr_cut += !run->sent && !run->skip;
-	plan->nr_pieces++;
-	run->sent += length;
-	if (!--run->pieces_left)
-		plan_run_end(plan);
+	plan->nr_pieces += nr;
+	run->sent += nr * length;
+	run->pieces_left -= nr;
+	if (!run->pieces_left)
+		plan_run_end(plan, run);
 }
 
 /* A run that goes out in one WR; its lane has been taken. */
-static always_inline void plan_whole(struct plan *plan, struct plan_wr *wr)
+static always_inline void
+plan_whole(struct plan *plan, const struct plan_run *run, struct plan_wr *wr)
 {
-	const struct plan_run *run = &plan->run;
-
 	wr->first_op = run->first_op;
 	wr->nr_ops = run->nr_ops;
 	wr->nr_segs = run->nr_segs;
@@ -423,7 +440,24 @@ static always_inline void plan_whole(struct plan *plan, struct plan_wr *wr)
 	wr->seg = run->first;
 	wr->length = run->length;
 	wr->cut = false;
-	plan_run_end(plan);
+	plan_run_end(plan, run);
+}
+
+/* One operation alone and whole. */
+static always_inline void plan_one(const struct op *op, uint32_t index,
+				   uint32_t lane, struct plan_wr *wr)
+{
+	*wr = (struct plan_wr){
+		.lane = lane,
+		.first_op = index,
+		.nr_ops = 1,
+		.nr_segs = 1,
+		.seg = { op->local_addr, op->length, op_local(op) },
+		.remote_addr = op->remote_addr,
+		.remote = op_remote(op),
+		.length = op->length,
+		.read = op_is_read(op),
+	};
 }
 
 /*
@@ -435,7 +469,7 @@ static always_inline bool plan_next(struct plan *plan, struct plan_wr *wr)
 	struct plan_run *run = &plan->run;
 
 	if (likely(!run->pieces_left)) {
-		if (unlikely(plan->nr_consumed == plan->nr))
+		if (unlikely(plan->next == plan->end))
 			return false;
 		plan_run_begin(plan);
 	}
@@ -448,16 +482,16 @@ static always_inline bool plan_next(struct plan *plan, struct plan_wr *wr)
 		return false;
 	plan->nr_wrs++;
 	if (unlikely(run->pieces_left))
-		plan_piece(plan, wr);
+		plan_piece(plan, wr, 1);
 	else
-		plan_whole(plan, wr);
+		plan_whole(plan, run, wr);
 	return true;
 }
 
 /*
  * A row: WRs that go to one lane one after the other, without another look at
- * lanes in between. Under WRB_STRIPE_BATCH and without merge a plan is made of
- * rows; they cost the least.
+ * lanes in between. Under WRB_STRIPE_BATCH a plan is made of rows; they cost
+ * the least.
  *
  * Finds a lane with room for the next operation, and takes all its room until
  * plan_row_end(). False at the end, or when there is none.
@@ -467,9 +501,9 @@ static always_inline bool plan_row_begin(struct plan *plan)
 	const struct plan_lane *room = &plan->lanes[plan->lane];
 	struct plan_wr wr;
 
-	if (plan->nr_consumed == plan->nr)
+	if (plan->next == plan->end)
 		return false;
-	wr.read = op_is_read(&plan->ops[plan->next_op]);
+	wr.read = op_is_read(&plan->ops[*plan->next]);
 	wr.remote_addr = 0;
 	if (unlikely(!plan_lane_takes(room, wr.read)) &&
 	    !plan_lane_move(plan, &wr))
@@ -495,61 +529,72 @@ static always_inline void plan_row_end(struct plan *plan, uint32_t left)
 }
 
 /*
- * The next WR of a row while operations are not cut. False at one that is, at
- * the end, or at a READ without credit.
+ * The next WR of a row while nothing is cut; merge is what the rules say, as a
+ * constant. False at an operation or a run that is to be cut, at the end, or at
+ * a READ without credit.
  */
-static always_inline bool plan_row_next(struct plan *plan, struct plan_wr *wr)
+static always_inline bool plan_row_next(struct plan *plan, struct plan_wr *wr,
+					const bool merge)
 {
-	const struct op *op = &plan->ops[plan->next_op];
+	const struct op *op;
+	struct plan_run run;
 
-	if (unlikely(plan->nr_consumed == plan->nr))
+	if (unlikely(plan->next == plan->end))
 		return false;
-	if (unlikely(op->length > plan->rules->cut_above ||
-		     op->flags & OP_OPEN))
+	op = &plan->ops[*plan->next];
+	if (unlikely(op->length > plan->rules->cut_above || op->what & OP_OPEN))
 		return false;
+	plan_run_start(plan, &run, false);
+	if (merge) {
+		plan_run_extend(plan, &run);
+		if (unlikely(run.length > plan->rules->cut_above))
+			return false;
+	}
 	wr->read = op_is_read(op);
 	if (wr->read && !plan->row_reads--) {
 		plan->row_reads = 0;
 		return false;
 	}
-	wr->first_op = plan->next_op;
-	wr->nr_ops = 1;
-	wr->nr_segs = 1;
-	wr->seg = (struct plan_seg){ op->local_addr, op->length, op->local };
 	wr->remote_addr = op->remote_addr;
 	wr->remote = op_remote(op);
-	wr->length = op->length;
-	wr->cut = false;
-	plan->next_op = op->next;
-	plan->nr_consumed++;
+	plan_whole(plan, &run, wr);
 	return true;
 }
 
 /*
- * The next WR of a row, a piece of an operation that is cut. False at the end
- * of the operation, or without READ credit.
+ * Up to max next pieces of a run, all of one length; of several operations,
+ * one at a time. Returns how many there are, with the first in wr; the others
+ * begin where the one before ends. 0 at the end of the run, or without READ
+ * credit.
  */
-static always_inline bool plan_row_piece(struct plan *plan, struct plan_wr *wr)
+static always_inline uint32_t plan_row_pieces(struct plan *plan,
+					      struct plan_wr *wr, uint32_t max)
 {
 	struct plan_run *run = &plan->run;
+	const uint32_t cut = run->pieces - run->pieces_left;
+	uint32_t nr = cut < run->longer ? run->longer - cut : run->pieces_left;
 
-	if (!run->pieces_left)
-		return false;
+	if (nr > max)
+		nr = max;
 	wr->read = op_is_read(run->op);
-	if (wr->read && !plan->row_reads--) {
-		plan->row_reads = 0;
-		return false;
-	}
+	if (wr->read && nr > plan->row_reads)
+		nr = plan->row_reads;
+	if (unlikely(!nr))
+		return 0;
+	if (unlikely(run->nr_ops != 1))
+		nr = 1;
+	if (wr->read)
+		plan->row_reads -= nr;
 	wr->remote = op_remote(run->op);
 	wr->remote_addr = run->op->remote_addr + run->skip + run->sent;
-	plan_piece(plan, wr);
-	return true;
+	plan_piece(plan, wr, nr);
+	return nr;
 }
 
-/* Why there is no lane for next_op. */
+/* Why there is no lane for the next operation. */
 static inline enum plan_stop plan_why(const struct plan *plan)
 {
-	if (!op_is_read(&plan->ops[plan->next_op]))
+	if (!op_is_read(&plan->ops[*plan->next]))
 		return PLAN_NO_SLOT;
 	for (uint32_t i = 0; i < plan->rules->nr_lanes; i++)
 		if (plan->lanes[i].slots && !plan->lanes[i].reads)
@@ -560,7 +605,7 @@ static inline enum plan_stop plan_why(const struct plan *plan)
 /* Everything was planned, or why not. */
 static always_inline void plan_end(struct plan *plan)
 {
-	if (likely(plan->nr_consumed == plan->nr))
+	if (likely(plan->next == plan->end))
 		return;
 	if (plan->run.pieces_left)
 		plan_leave(plan);

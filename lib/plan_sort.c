@@ -9,21 +9,19 @@
 #define INSERTION_MAX 32 /* up to here insertion sort wins */
 
 /* Bits in which keys differ; 0 in *sorted_out when they are out of order. */
-static uint64_t collect(const struct op *ops, const struct op_list *list,
+static uint64_t collect(const struct op *ops, const uint32_t *row, uint32_t nr,
 			struct plan_sort_item *items, bool *sorted)
 {
-	uint64_t first = ops[list->head].remote_addr, last = 0, differ = 0;
-	uint32_t index = list->head;
+	uint64_t first = ops[row[0]].remote_addr, last = 0, differ = 0;
 
 	*sorted = true;
-	for (uint32_t i = 0; i < list->nr; i++) {
-		uint64_t key = ops[index].remote_addr;
+	for (uint32_t i = 0; i < nr; i++) {
+		uint64_t key = ops[row[i]].remote_addr;
 
-		items[i] = (struct plan_sort_item){ key, index };
+		items[i] = (struct plan_sort_item){ key, row[i] };
 		differ |= key ^ first;
 		*sorted &= key >= last;
 		last = key;
-		index = ops[index].next;
 	}
 	return differ;
 }
@@ -77,32 +75,21 @@ static struct plan_sort_item *radix_sort(struct plan_sort_item *items,
 	return items;
 }
 
-static void relink(struct op *ops, struct op_list *list,
-		   const struct plan_sort_item *items)
-{
-	uint32_t *link = &list->head;
-
-	for (uint32_t i = 0; i < list->nr; i++) {
-		*link = items[i].op;
-		link = &ops[items[i].op].next;
-	}
-	list->link = link;
-}
-
-void plan_sort(struct op *ops, struct op_list *list,
+void plan_sort(const struct op *ops, uint32_t *row, uint32_t nr,
 	       struct plan_sort_item *items, struct plan_sort_item *scratch)
 {
 	uint64_t differ;
 	bool sorted;
 
-	if (list->nr < 2)
+	if (nr < 2)
 		return;
-	differ = collect(ops, list, items, &sorted);
+	differ = collect(ops, row, nr, items, &sorted);
 	if (sorted)
 		return;
-	if (list->nr <= INSERTION_MAX)
-		insertion_sort(items, list->nr);
+	if (nr <= INSERTION_MAX)
+		insertion_sort(items, nr);
 	else
-		items = radix_sort(items, scratch, list->nr, differ);
-	relink(ops, list, items);
+		items = radix_sort(items, scratch, nr, differ);
+	for (uint32_t i = 0; i < nr; i++)
+		row[i] = items[i].op;
 }

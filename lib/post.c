@@ -83,29 +83,30 @@ void post_chain(struct flight *flight, struct lane *lane)
 	lane->next_wr = lane->wrs;
 }
 
-void post_count_pieces(struct flight *flight, uint32_t index, uint32_t nr)
+static void count_cut(struct flight *flight, uint32_t index, uint32_t nr)
 {
 	struct op *op = op_get(&flight->ops, index);
 	struct op_cut *cut = &flight->ops.cuts[index];
 
-	if (!(op->flags & OP_CUT)) {
+	if (!(op->what & OP_CUT)) {
 		*cut = (struct op_cut){ 0 };
-		op->flags |= OP_CUT;
+		op->what |= OP_CUT;
 	}
-	if (op->flags & OP_OPEN) {
-		op->flags &= (uint16_t)~OP_OPEN;
+	if (op->what & OP_OPEN) {
+		op->what &= ~OP_OPEN;
 		cut->nr_wrs--;
 	}
 	cut->nr_wrs += nr;
 	cut->nr_planned += nr;
 }
 
-void post_count_cut(struct flight *flight, const struct plan_wr *plan)
+void post_count_cut(struct flight *flight, const struct plan_wr *plan,
+		    uint32_t nr)
 {
 	uint32_t index = plan->first_op;
 
 	for (uint32_t n = plan->nr_ops; n; n--) {
-		post_count_pieces(flight, index, 1);
+		count_cut(flight, index, nr);
 		index = op_get(&flight->ops, index)->next;
 	}
 }
@@ -119,7 +120,7 @@ static void settle_uncount(struct flight *flight, const struct lane_wr *wr)
 		const struct op *op = op_get(&flight->ops, index);
 		struct op_cut *cut = &flight->ops.cuts[index];
 
-		if (op->flags & OP_CUT) {
+		if (op->what & OP_CUT) {
 			cut->nr_wrs--;
 			cut->nr_planned--;
 		}
@@ -136,8 +137,8 @@ static uint32_t settle_collect(struct flight *flight, const struct lane *lane,
 	for (uint32_t n = lane_wr_nr_ops(wr); n; n--) {
 		struct op *op = op_get(&flight->ops, index);
 
-		if (!(op->flags & OP_SETTLED)) {
-			op->flags |= OP_SETTLED;
+		if (!(op->what & OP_SETTLED)) {
+			op->what |= OP_SETTLED;
 			if (!op->done.error)
 				op->done.lane = lane->index;
 			flight->scratch[nr++] = index;
@@ -150,12 +151,12 @@ static uint32_t settle_collect(struct flight *flight, const struct lane *lane,
 static void settle_restage(struct flight *flight, uint32_t index)
 {
 	struct op *op = op_get(&flight->ops, index);
-	bool listed = op->flags & OP_OPEN; /* it never left the list */
+	bool listed = op->what & OP_OPEN; /* it never left the row */
 
-	op->flags = 0;
+	op->what &= ~OP_STATE;
 	if (listed)
 		return;
-	op_list_push_front(&flight->ops, &flight->ops.staged, index);
+	op_row_push_front(&flight->ops.staged, index);
 }
 
 /* Part of it was taken: it cannot be sent again, so it fails. */
@@ -163,8 +164,8 @@ static void settle_fail(struct flight *flight, uint32_t index)
 {
 	struct op *op = op_get(&flight->ops, index);
 
-	op->flags &= (uint16_t)~OP_SETTLED;
-	if (op->flags & OP_OPEN && !op->done.error)
+	op->what &= ~OP_SETTLED;
+	if (op->what & OP_OPEN && !op->done.error)
 		flight->nr_broken++;
 	op_fail(op, IBV_WC_GENERAL_ERR, 0, op->done.lane);
 	if (!flight->ops.cuts[index].nr_wrs)
@@ -176,7 +177,7 @@ static void settle_ops(struct flight *flight, uint32_t nr)
 	while (nr--) {
 		uint32_t index = flight->scratch[nr];
 
-		if (op_get(&flight->ops, index)->flags & OP_CUT &&
+		if (op_get(&flight->ops, index)->what & OP_CUT &&
 		    flight->ops.cuts[index].nr_planned)
 			settle_fail(flight, index);
 		else

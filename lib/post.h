@@ -47,11 +47,9 @@ static always_inline void post_mark_dirty(struct flight *flight,
  */
 uint32_t post_settle(struct flight *flight) cold;
 
-/* Enters a piece in the accounts of the operations that it carries. */
-void post_count_cut(struct flight *flight, const struct plan_wr *plan);
-
-/* Enters nr pieces in the accounts of one operation. */
-void post_count_pieces(struct flight *flight, uint32_t index, uint32_t nr);
+/* Enters nr pieces in the accounts of the operations that they carry. */
+void post_count_cut(struct flight *flight, const struct plan_wr *plan,
+		    uint32_t nr);
 
 static always_inline struct post post_begin(struct flight *flight)
 {
@@ -141,8 +139,8 @@ static always_inline unsigned int post_inline(const struct post *post,
 }
 
 /* Writes one planned WR; the chain has room and the lane is the right one. */
-static always_inline struct ibv_send_wr *post_write(struct post *post,
-						    const struct plan_wr *plan)
+static always_inline void post_write(struct post *post,
+				     const struct plan_wr *plan)
 {
 	struct ibv_send_wr *wr = post->wr++;
 
@@ -154,8 +152,9 @@ static always_inline struct ibv_send_wr *post_write(struct post *post,
 	wr->send_flags = post_inline(post, plan);
 	post_remote(post, wr, plan);
 	post_sge(post, &wr->sg_list[0], &plan->seg);
+	if (unlikely(plan->nr_segs > 1))
+		post_more_sges(post, wr->sg_list, plan);
 	post->bytes += plan->length;
-	return wr;
 }
 
 /* The chain is as long as it may be. False when posting it came short. */
@@ -202,17 +201,13 @@ static always_inline uint32_t post_row(struct post *post, uint32_t lane,
 static always_inline void post_add(struct post *post,
 				   const struct plan_wr *plan)
 {
-	struct ibv_send_wr *wr;
-
 	if (unlikely(plan->lane != post->lane_index)) {
 		post_leave_lane(post);
 		post_enter_lane(post, plan->lane);
 	}
-	wr = post_write(post, plan);
-	if (unlikely(plan->nr_segs > 1))
-		post_more_sges(post, wr->sg_list, plan);
+	post_write(post, plan);
 	if (plan->cut)
-		post_count_cut(post->flight, plan);
+		post_count_cut(post->flight, plan, 1);
 	post_written(post, 1);
 }
 

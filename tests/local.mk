@@ -40,11 +40,19 @@ tests_unit_test_token_LDADD = $(CMOCKA_LIBS) $(CRYPTO_LIBS)
 endif
 
 check_PROGRAMS += tests/unit/test_reap
-tests_unit_test_reap_SOURCES = tests/unit/test_reap.c \
+peer_sources = tests/unit/peer.c tests/unit/peer.h \
 	engine/reap.c engine/reap.h engine/transport.h engine/conf.h
+tests_unit_test_reap_SOURCES = tests/unit/test_reap.c $(peer_sources)
 tests_unit_test_reap_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/engine
 tests_unit_test_reap_CFLAGS = $(unit_cflags)
 tests_unit_test_reap_LDADD = $(unit_libs)
+
+check_PROGRAMS += tests/unit/test_sync
+tests_unit_test_sync_SOURCES = tests/unit/test_sync.c \
+	engine/sync.c engine/sync.h $(peer_sources)
+tests_unit_test_sync_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/engine
+tests_unit_test_sync_CFLAGS = $(unit_cflags)
+tests_unit_test_sync_LDADD = $(unit_libs)
 endif
 
 include tests/unit/local.mk

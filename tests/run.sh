@@ -22,11 +22,12 @@ skipped=0
 began=$(date +%s)
 
 steps="deps gcc clang sanitizers valgrind mutations lint distcheck budget native
-boundaries native-sanitizers tsan bench guest-verbs guest-6.1
-guest-two guest-examples guest-outside"
+native-sync boundaries native-sanitizers tsan bench guest-verbs guest-6.1
+guest-two guest-examples guest-outside guest-sync guest-poll"
 # Those whose time limits ask for a machine with nothing else to do, or that
 # take long: by name only.
-more_steps="package guest-faults guest-rogue guest-security guest-lost guest-setup guest-bench"
+more_steps="package guest-faults guest-rogue guest-security guest-lost guest-setup
+guest-soak guest-bench"
 
 say() {
 	printf '%4ds  %s\n' $(($(date +%s) - began)) "$*"
@@ -95,6 +96,13 @@ step_native() {
 	ENGINE=$top/build/engine/fio-rdma_batch.so sh tests/e2e/native.sh
 }
 
+step_native_sync() {
+	make -C build tests/e2e/watch.la &&
+		WATCH=$top/build/tests/e2e/.libs/watch.so \
+			ENGINE=$top/build/engine/fio-rdma_batch.so \
+			sh tests/e2e/sync.sh
+}
+
 step_boundaries() {
 	ENGINE=$top/build/engine/fio-rdma_batch.so sh tests/e2e/boundaries.sh
 }
@@ -152,6 +160,10 @@ step_guest_lost() {
 	VM_TIMEOUT=900 sh tests/e2e/lost.sh
 }
 
+step_guest_soak() {
+	VM_TIMEOUT=1800 sh tests/e2e/vm.sh tests/e2e/guest-soak.sh
+}
+
 step_guest_6_1() {
 	VM_KERNEL=6.1 VM_TIMEOUT=600 sh tests/e2e/vm.sh \
 		tests/e2e/guest-verbs.sh quick
@@ -169,6 +181,17 @@ step_guest_examples() {
 	examples=$top/build/doc/examples
 	VM_FILES="$examples/copy $examples/blocks" VM_TIMEOUT=600 \
 		sh tests/e2e/vm.sh tests/e2e/guest-examples.sh "$examples"
+}
+
+step_guest_sync() {
+	watch=$top/build/tests/e2e/.libs/watch.so
+	make -C build tests/e2e/watch.la &&
+		VM_TIMEOUT=600 VM_FILES=$watch sh tests/e2e/vm.sh \
+			tests/e2e/guest-sync.sh "$watch"
+}
+
+step_guest_poll() {
+	VM_TIMEOUT=300 sh tests/e2e/vm.sh --guests 2 tests/e2e/guest-poll.sh
 }
 
 step_guest_outside() {

@@ -50,12 +50,12 @@ sweep() { # ARG...
 	timeout 100 sh "$top/jobs/sweep.sh" $points "$@"
 }
 
-# In the background, where a shell ignores SIGINT; sets pid.
+# In the background, where a shell ignores SIGINT, as a process group; sets pid.
 start_sweep() { # LOG ARG...
 	log=$1
 	shift
 	# shellcheck disable=SC2086 # words on purpose
-	sh "$top/jobs/sweep.sh" $points "$@" >"$log" 2>&1 &
+	setsid sh "$top/jobs/sweep.sh" $points "$@" >"$log" 2>&1 &
 	pid=$!
 }
 
@@ -67,12 +67,12 @@ two_points() {
 	[ "$(measured half)" -ge 2 ]
 }
 
-# SIGKILL leaves no time to tidy up. The point that is at work ends by itself.
+# SIGKILL leaves no time to tidy up, to nobody of the group.
 killed_in_the_middle() {
 	start_sweep half.log --out half
 	wait_for 30 [ -e half/points ]
 	wait_for 60 two_points
-	kill -KILL "$pid"
+	kill -s KILL -- "-$pid"
 	wait "$pid"
 	there=$(measured half)
 	cat half.log

@@ -30,16 +30,6 @@ job() {
 		--verify_state_save=0 --stats_file="$work/stats" --name=j "$@"
 }
 
-# says TEXT CMD...: refused, and with TEXT in its output.
-says() {
-	wanted=$1
-	shift
-	refused "$@" >said 2>&1
-	status=$?
-	cat said
-	[ "$status" = 0 ] && grep -qF -- "$wanted" said
-}
-
 # posts FILTER ARG...: a job after which jq finds FILTER true in its statistics
 posts() {
 	filter=$1

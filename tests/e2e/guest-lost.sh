@@ -73,6 +73,11 @@ network() { # NETEM-ARG...
 
 network_fine() {
 	network loss 0%
+	mtu 1500
+}
+
+mtu() {
+	ip link set eth0 mtu "$1"
 }
 
 # Under running jobs: another qdisc would lose a packet in a way of its own.
@@ -191,6 +196,26 @@ goes_on() { # PAUSE-CMD RESUME-CMD
 	[ "$pause_status" = 0 ] && has /tmp/initiator.log 'err= 0'
 }
 
+# The MTU of this side changes under a job: it goes on, or says why not.
+shrinks() {
+	verified --time_based --runtime=8 --io_timeout=10s --rate_iops=300
+	wait_for 20 all_four || {
+		signal_family KILL "$initiator"
+		return 1
+	}
+	sleep 1
+	mtu 700
+	sleep 3
+	mtu 1500
+	within 400 "$initiator"
+	wait "$initiator"
+	shrunk_status=$?
+	cat /tmp/initiator.log
+	echo "status $shrunk_status"
+	[ "$shrunk_status" = 0 ] && has /tmp/initiator.log 'err= 0' && return
+	has /tmp/initiator.log "^rdma_batch: v: .*($lost_why)"
+}
+
 all_four() {
 	[ "$(rdma resource show qp | grep -c 'type RC state RTS')" = 4 ]
 }
@@ -272,6 +297,13 @@ noise() {
 	ok 'corrupt packets: no bad data' survives 60 network corrupt 2%
 }
 
+mtu_differs() {
+	ok 'a smaller MTU here than there: no bad data' survives 60 mtu 700
+	ok 'the MTU shrinks under a job: no bad data' shrinks
+	renew_device
+	ok 'the target serves again' reachable
+}
+
 nothing_new() {
 	[ "$(resources)" = "$before" ]
 }
@@ -290,7 +322,8 @@ if [ "$1" = 1 ]; then
 fi
 exec 3>&1
 shift
-[ $# != 0 ] || set -- silence link_down frozen unplugged pauses noise
+[ $# != 0 ] || set -- silence link_down frozen unplugged pauses noise \
+	mtu_differs
 network_fine
 wait_for 30 still_serves
 before=$(resources)

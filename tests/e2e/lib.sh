@@ -45,6 +45,34 @@ refused() {
 	esac
 }
 
+# says TEXT CMD...: refused, and with TEXT in its output. Writes said in the
+# current directory.
+says() {
+	wanted=$1
+	shift
+	refused "$@" >said 2>&1 || {
+		cat said
+		echo "expected to be refused"
+		return 1
+	}
+	grep -qF -- "$wanted" said && return
+	cat said
+	echo "expected: $wanted"
+	return 1
+}
+
+# counts FILTER CMD...: succeeds, and jq finds FILTER true in its JSON. Nothing
+# but JSON may be on stdout. Writes json in the current directory.
+counts() {
+	filter=$1
+	shift
+	"$@" --output-format=json >json || return 1
+	jq -e "$filter" json >/dev/null && return
+	cat json
+	echo "expected: $filter"
+	return 1
+}
+
 # skip DESCRIPTION REASON
 skip() {
 	nr_tests=$((nr_tests + 1))

@@ -8,9 +8,12 @@ EXTRA_DIST += \
 	tests/e2e/guest-examples.sh \
 	tests/e2e/guest-faults.sh \
 	tests/e2e/guest-lost.sh \
+	tests/e2e/guest-poll.sh \
 	tests/e2e/guest-rogue.sh \
 	tests/e2e/guest-security.sh \
 	tests/e2e/guest-setup.sh \
+	tests/e2e/guest-soak.sh \
+	tests/e2e/guest-sync.sh \
 	tests/e2e/guest-two.sh \
 	tests/e2e/guest-verbs.sh \
 	tests/e2e/lib.sh \
@@ -18,12 +21,22 @@ EXTRA_DIST += \
 	tests/e2e/matrix.sh \
 	tests/e2e/native.sh \
 	tests/e2e/outside.sh \
+	tests/e2e/sync-lib.sh \
+	tests/e2e/sync.sh \
 	tests/e2e/tsan.sh \
 	tests/e2e/vm-image.sh \
 	tests/e2e/vm-init \
 	tests/e2e/vm.sh
 
 if BUILD_ENGINE
+# The engine with an eye on it, for sync.sh and guest-sync.sh.
+EXTRA_LTLIBRARIES += tests/e2e/watch.la
+tests_e2e_watch_la_SOURCES = tests/e2e/watch.c
+tests_e2e_watch_la_CPPFLAGS = $(engine_libengine_fio_la_CPPFLAGS)
+tests_e2e_watch_la_CFLAGS = $(engine_libengine_fio_la_CFLAGS)
+tests_e2e_watch_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
+	-rpath /nowhere
+
 EXTRA_PROGRAMS += tests/e2e/rogue
 tests_e2e_rogue_SOURCES = tests/e2e/rogue.c tests/e2e/rogue.h \
 	tests/e2e/rogue_client.c tests/e2e/rogue_target.c \

@@ -29,33 +29,6 @@ job() {
 		--verify_state_save=0 --name=j "$@"
 }
 
-# says TEXT CMD...: refused, and with TEXT in its output.
-says() {
-	wanted=$1
-	shift
-	refused "$@" >said 2>&1 || {
-		cat said
-		echo "expected to be refused"
-		return 1
-	}
-	grep -qF -- "$wanted" said && return
-	cat said
-	echo "expected: $wanted"
-	return 1
-}
-
-# counts FILTER CMD...: succeeds, and jq finds FILTER true in its JSON. Nothing
-# but JSON may be on stdout.
-counts() {
-	filter=$1
-	shift
-	"$@" --output-format=json >json || return 1
-	jq -e "$filter" json >/dev/null && return
-	cat json
-	echo "expected: $filter"
-	return 1
-}
-
 # -- data ----------------------------------------------------------------
 # Every direction with every size, three times; what else may be set rotates
 # through it with periods that share no factor, so that pairs meet.
@@ -342,7 +315,7 @@ bad 'io_timeout=5x is refused' --io_timeout=5x
 bad 'io_timeout=0 is refused' --io_timeout=0
 bad 'stripe=foo is refused: it may be batch, round_robin,' --stripe=foo
 bad 'stripe=batch:x is refused' --stripe=batch:x
-bad 'poll=busyx is refused: it may be busy or event' --poll=busyx
+bad 'poll=busyx is refused: it may be busy, event or adaptive' --poll=busyx
 bad 'region_mem=hugepages is refused' --region_mem=hugepages
 bad 'allow=10.0.0.1/24 is refused: "10.0.0.1/24" has bits behind' \
 	--allow=10.0.0.1/24

@@ -288,6 +288,68 @@ static void step_add(struct world *world)
 		add_one(world, ops[i]);
 }
 
+/* -- one operation on a lane ------------------------------------------------ */
+
+static bool lane_is_ready(struct world *world, uint32_t lane)
+{
+	struct wrb_lane_info info = { .state = WRB_LANE_READY };
+
+	wrb_lane_state(world->queue, lane, &info);
+	return info.state == WRB_LANE_READY;
+}
+
+/* What wrb_lane_post() must say, as far as that does not hang on the device. */
+static int lane_post_expect(struct world *world, uint32_t lane,
+			    const struct wrb_op *op)
+{
+	const struct wrb_attr *attr = &world->attr;
+	const struct ledger_lane *held = &world->lanes[lane];
+
+	if (op->length > attr->limits.max_msg_bytes ||
+	    (attr->chunk_bytes && op->length > attr->chunk_bytes))
+		return -EMSGSIZE;
+	if (!lane_is_ready(world, lane))
+		return -ENOTCONN;
+	if (held->head - held->tail == world->slots ||
+	    (op->dir == WRB_READ && held->nr_reads == world->read_depth))
+		return -EAGAIN;
+	return wrb_room(world->queue) ? 0 : -EAGAIN;
+}
+
+/* One WR was posted, on the lane that was named. */
+static void check_lane_posted(struct world *world, uint32_t lane, uint64_t wrs)
+{
+	if (world->totals.wrs != wrs + 1)
+		world_fail(world, "wrb_lane_post(): 0 with %ju WRs posted",
+			   (uintmax_t)(world->totals.wrs - wrs));
+	else if (world->posted[0].lane != lane)
+		world_fail(world, "wrb_lane_post(): lane %u where %u was named",
+			   world->posted[0].lane, lane);
+}
+
+static void step_lane_post(struct world *world)
+{
+	uint32_t lane = source_below(world->source, world->attr.nr_qps);
+	uint64_t wrs = world->totals.wrs, shorts = world->totals.shorts;
+	struct model_op *op;
+	int rc, expect;
+
+	if (!burst_fill(world, &op, 1))
+		return;
+	expect = lane_post_expect(world, lane, &op->op);
+	if (!expect)
+		model_op_added(world, op);
+	world->nr_posted = 0;
+	rc = quietly(world, wrb_lane_post(world->queue, lane, &op->op));
+	if (rc == -EIO && !expect && world->totals.shorts != shorts)
+		model_op_forgotten(world, op);
+	else if (rc != expect)
+		world_fail(world, "wrb_lane_post(): %d where %d is right", rc,
+			   expect);
+	else if (!rc)
+		check_lane_posted(world, lane, wrs);
+}
+
 /* -- submit ---------------------------------------------------------------- */
 
 /* Some operation is posted in part, or order is no longer that of adding. */
@@ -375,14 +437,6 @@ static int step_poll(struct world *world)
 }
 
 /* -- failure --------------------------------------------------------------- */
-
-static bool lane_is_ready(struct world *world, uint32_t lane)
-{
-	struct wrb_lane_info info = { .state = WRB_LANE_READY };
-
-	wrb_lane_state(world->queue, lane, &info);
-	return info.state == WRB_LANE_READY;
-}
 
 static void step_abort(struct world *world)
 {
@@ -548,8 +602,10 @@ static void step(struct world *world)
 {
 	uint32_t what = source_below(world->source, 100);
 
-	if (what < 35)
+	if (what < 32)
 		step_add(world);
+	else if (what < 35)
+		step_lane_post(world);
 	else if (what < 62)
 		step_submit(world);
 	else if (what < 92)

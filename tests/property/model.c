@@ -91,15 +91,27 @@ struct model_op *model_op_new(struct world *world, struct model_cursor *cursor,
 	return op;
 }
 
-void model_op_added(struct world *world, struct model_op *op)
+/* Enters whose the bytes are that an operation writes; 0: nobody's. */
+static void own(struct world *world, const struct model_op *op, uint16_t number)
 {
 	struct side *to = side_of(world, to_side(op->op.dir));
-	uint16_t number = (uint16_t)(op - world->ops + 1);
 
 	for (uint32_t i = 0; i < op->op.length; i++)
 		to->owner[op->to - to->bytes + i] = number;
+}
+
+void model_op_added(struct world *world, struct model_op *op)
+{
+	own(world, op, (uint16_t)(op - world->ops + 1));
 	op->added = true;
 	world->added[world->nr_added++] = op;
+}
+
+void model_op_forgotten(struct world *world, struct model_op *op)
+{
+	own(world, op, 0);
+	op->added = false;
+	world->nr_added--;
 }
 
 /* -- WRs ------------------------------------------------------------------- */

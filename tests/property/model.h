@@ -33,6 +33,9 @@ struct model_op *model_op_new(struct world *world, struct model_cursor *cursor,
 /* The queue has taken it. */
 void model_op_added(struct world *world, struct model_op *op);
 
+/* The queue has not taken what was added last. */
+void model_op_forgotten(struct world *world, struct model_op *op);
+
 /*
  * Follows a WR through the operations whose bytes it moves; returns how many
  * there are.

@@ -60,7 +60,7 @@ static void op_release_last_released_is_next_taken(void **state)
 static void op_list_push_pop_first_in_first_out(void **state)
 {
 	struct op_table *table = *state;
-	struct op_list *list = &table->staged;
+	struct op_list *list = &table->done;
 
 	for (uint32_t i = 0; i < 8; i++)
 		op_list_push(table, list, i ^ 5);
@@ -84,59 +84,73 @@ static void op_list_emptied_starts_over(void **state)
 	assert_int_equal(op_list_pop(table, list), 3);
 }
 
-static void op_list_push_front_comes_first(void **state)
+static void op_row_push_front_comes_first(void **state)
 {
 	struct op_table *table = *state;
-	struct op_list *list = &table->staged;
+	struct op_row *row = &table->staged;
 
-	op_list_push_front(table, list, 2);
-	op_list_push(table, list, 3);
-	op_list_push_front(table, list, 1);
-	op_list_push(table, list, 4);
-	assert_int_equal(list->nr, 4);
+	op_row_push_front(row, 2);
+	op_row_push(row, 3);
+	op_row_push_front(row, 1);
+	op_row_push(row, 4);
+	assert_int_equal(row->nr, 4);
 	for (uint32_t i = 1; i <= 4; i++)
-		assert_int_equal(op_list_pop(table, list), i);
+		assert_int_equal(op_row_pop(row), i);
 }
 
-static void op_list_drop_leaves_the_rest(void **state)
+static void op_row_drop_leaves_the_rest(void **state)
 {
 	struct op_table *table = *state;
-	struct op_list *list = &table->staged;
+	struct op_row *row = &table->staged;
 
 	for (uint32_t i = 0; i < 5; i++)
-		op_list_push(table, list, i);
-	op_list_drop(list, 3, 3);
-	op_list_push(table, list, 7);
-	assert_int_equal(op_list_pop(table, list), 3);
-	assert_int_equal(op_list_pop(table, list), 4);
-	assert_int_equal(op_list_pop(table, list), 7);
-	op_list_push(table, list, 6);
-	op_list_drop(list, 1, 99);
-	op_list_push(table, list, 5);
-	assert_int_equal(list->nr, 1);
-	assert_int_equal(op_list_pop(table, list), 5);
+		op_row_push(row, i);
+	op_row_drop(row, 3);
+	op_row_push(row, 7);
+	assert_int_equal(op_row_pop(row), 3);
+	assert_int_equal(op_row_pop(row), 4);
+	assert_int_equal(op_row_pop(row), 7);
+	op_row_push(row, 6);
+	op_row_drop(row, 1);
+	op_row_push(row, 5);
+	assert_int_equal(row->nr, 1);
+	assert_int_equal(op_row_pop(row), 5);
 }
 
-static void op_list_dropped_keeps_its_next(void **state)
+/* For ever full, at both of its ends: what is in it moves, and stays. */
+static void op_row_at_its_ends_keeps_order(void **state)
 {
 	struct op_table *table = *state;
-	struct op_list *list = &table->staged;
+	struct op_row *row = &table->staged;
+	uint32_t first = 1000;
 
-	op_list_push(table, list, 1);
-	op_list_push(table, list, 2);
-	op_list_drop(list, 2, 99);
-	op_list_push(table, list, 6);
-	assert_int_equal(op_get(table, 1)->next, 2);
+	for (uint32_t i = 0; i < 8; i++)
+		op_row_push(row, first + i);
+	for (uint32_t n = 0; n < 100; n++) {
+		assert_int_equal(op_row_pop(row), first);
+		first++;
+		op_row_push(row, first + 7);
+	}
+	for (uint32_t n = 0; n < 100; n++) {
+		row->nr--; /* the last */
+		first--;
+		op_row_push_front(row, first);
+	}
+	assert_int_equal(row->nr, 8);
+	for (uint32_t i = 0; i < 8; i++)
+		assert_int_equal(op_row_pop(row), first + i);
 }
 
-static void op_kind_gives_region_and_direction_back(void **state)
+static void op_what_gives_regions_and_direction_back(void **state)
 {
 	struct op *op = op_get(*state, 0);
 
-	op->kind = op_kind(UINT16_MAX, WRB_READ);
+	op->what = op_what(3, UINT16_MAX, WRB_READ) | OP_STATE;
+	assert_int_equal(op_local(op), 3);
 	assert_int_equal(op_remote(op), UINT16_MAX);
 	assert_true(op_is_read(op));
-	op->kind = op_kind(7, WRB_WRITE);
+	op->what = op_what(UINT16_MAX, 7, WRB_WRITE);
+	assert_int_equal(op_local(op), UINT16_MAX);
 	assert_int_equal(op_remote(op), 7);
 	assert_false(op_is_read(op));
 }
@@ -173,10 +187,10 @@ int main(void)
 		table_test(op_release_last_released_is_next_taken),
 		table_test(op_list_push_pop_first_in_first_out),
 		table_test(op_list_emptied_starts_over),
-		table_test(op_list_push_front_comes_first),
-		table_test(op_list_drop_leaves_the_rest),
-		table_test(op_list_dropped_keeps_its_next),
-		table_test(op_kind_gives_region_and_direction_back),
+		table_test(op_row_push_front_comes_first),
+		table_test(op_row_drop_leaves_the_rest),
+		table_test(op_row_at_its_ends_keeps_order),
+		table_test(op_what_gives_regions_and_direction_back),
 		table_test(op_fail_twice_first_counts),
 		table_test(op_fail_flush_canceled),
 	};

@@ -20,6 +20,7 @@ struct planned {
 struct planner {
 	struct op ops[MAX_OPS];
 	struct op_cut cuts[MAX_OPS];
+	uint32_t order[MAX_OPS];
 	uint32_t nr_ops;
 	struct plan_rules rules;
 	struct plan_lane lanes[MAX_LANES];
@@ -72,9 +73,10 @@ static struct op *add(struct planner *p, enum wrb_dir dir, uint64_t local,
 		.local_addr = LOCAL + local,
 		.remote_addr = REMOTE + remote,
 		.length = length,
-		.kind = op_kind(1, dir),
-		.next = ++p->nr_ops,
+		.what = op_what(0, 1, dir),
 	};
+	p->order[p->nr_ops] = p->nr_ops;
+	p->nr_ops++;
 	return op;
 }
 
@@ -108,8 +110,8 @@ static struct plan walk_from(struct planner *p, uint32_t first)
 		.run_segs = p->run_segs,
 		.piece_segs = p->piece_segs,
 		.lane = p->lane,
-		.next_op = first,
-		.nr = p->nr_ops - first,
+		.next = p->order + first,
+		.end = p->order + p->nr_ops,
 	};
 	struct plan_wr wr;
 
@@ -125,11 +127,17 @@ static struct plan walk(struct planner *p)
 	return walk_from(p, 0);
 }
 
+/* How many operations are wholly planned. */
+static uint32_t planned(const struct planner *p, const struct plan *plan)
+{
+	return (uint32_t)(plan->next - p->order);
+}
+
 /* As the queue does it with an operation that a plan left half sent. */
 static void open_op(struct planner *p, uint32_t index, uint32_t bytes,
 		    uint32_t pieces)
 {
-	p->ops[index].flags |= OP_CUT | OP_OPEN;
+	p->ops[index].what |= OP_CUT | OP_OPEN;
 	p->cuts[index].planned_bytes = bytes;
 	p->cuts[index].pieces_left = pieces;
 }
@@ -137,7 +145,7 @@ static void open_op(struct planner *p, uint32_t index, uint32_t bytes,
 static void leave_open(struct planner *p, const struct plan *plan)
 {
 	if (plan->open_bytes)
-		open_op(p, plan->next_op, plan->open_bytes, plan->open_pieces);
+		open_op(p, *plan->next, plan->open_bytes, plan->open_pieces);
 }
 
 static void assert_wr(const struct planner *p, uint32_t i, uint32_t first_op,
@@ -181,7 +189,7 @@ static void plan_plain_one_wr_per_op(void **state)
 		assert_seg(p, i, 0, i * 64, 64);
 	}
 	assert_int_equal(plan.stop, PLAN_ALL);
-	assert_int_equal(plan.nr_consumed, 3);
+	assert_ptr_equal(plan.next, plan.end);
 	assert_int_equal(plan.nr_merged, 0);
 }
 
@@ -222,7 +230,7 @@ static void merge_other_local_region_new_sge(void **state)
 
 	p->rules.merge = true;
 	add_row(p, 2, 64);
-	p->ops[1].local = 2;
+	p->ops[1].what = op_what(2, 1, WRB_WRITE);
 	walk(p);
 	assert_int_equal(p->nr_wrs, 1);
 	assert_int_equal(p->wrs[0].wr.nr_segs, 2);
@@ -239,7 +247,7 @@ static void merge_what_does_not_fit_starts_a_wr(void **state)
 	add(p, WRB_READ, 128, 129, 64); /* the other direction */
 	add(p, WRB_READ, 192, 193, 64); /* another region */
 	add(p, WRB_READ, 256, 193, 64); /* the same bytes */
-	p->ops[3].kind = p->ops[4].kind = op_kind(7, WRB_READ);
+	p->ops[3].what = p->ops[4].what = op_what(0, 7, WRB_READ);
 	walk(p);
 	assert_int_equal(p->nr_wrs, 5);
 	for (uint32_t i = 0; i < 5; i++)
@@ -419,8 +427,7 @@ static void room_no_slot_stops_before_op(void **state)
 	plan = walk(p);
 	assert_int_equal(p->nr_wrs, 2);
 	assert_int_equal(plan.stop, PLAN_NO_SLOT);
-	assert_int_equal(plan.next_op, 2);
-	assert_int_equal(plan.nr_consumed, 2);
+	assert_int_equal(planned(p, &plan), 2);
 	assert_int_equal(plan.open_bytes, 0);
 	assert_int_equal(p->lanes[0].slots, 0);
 }
@@ -438,7 +445,7 @@ static void room_no_read_credit_stops_reads(void **state)
 	plan = walk(p);
 	assert_int_equal(p->nr_wrs, 2);
 	assert_int_equal(plan.stop, PLAN_NO_READ);
-	assert_int_equal(plan.next_op, 2);
+	assert_int_equal(planned(p, &plan), 2);
 	assert_int_equal(p->lanes[0].reads, 0);
 	assert_int_equal(p->lanes[0].slots, ROOM - 2);
 }
@@ -453,8 +460,7 @@ static void room_none_at_all_changes_nothing(void **state)
 	add_row(p, 2, 64);
 	plan = walk(p);
 	assert_int_equal(p->nr_wrs, 0);
-	assert_int_equal(plan.next_op, 0);
-	assert_int_equal(plan.nr_consumed, 0);
+	assert_int_equal(planned(p, &plan), 0);
 	assert_int_equal(plan.open_bytes, 0);
 	assert_int_equal(plan.nr_cut, 0);
 }
@@ -470,8 +476,7 @@ static void room_ends_within_op_leaves_it_open(void **state)
 	add(p, WRB_WRITE, 50, 50, 400);
 	plan = walk(p);
 	assert_int_equal(p->nr_wrs, 3);
-	assert_int_equal(plan.next_op, 1);
-	assert_int_equal(plan.nr_consumed, 1);
+	assert_int_equal(planned(p, &plan), 1);
 	assert_int_equal(plan.open_bytes, 200);
 	assert_int_equal(plan.open_pieces, 2);
 	assert_int_equal(plan.nr_cut, 1);
@@ -489,7 +494,7 @@ static void open_op_goes_on_where_it_stopped(void **state)
 	plan = walk(p);
 	leave_open(p, &plan);
 	p->lanes[0].slots = ROOM;
-	plan = walk_from(p, plan.next_op);
+	plan = walk_from(p, planned(p, &plan));
 	assert_int_equal(p->nr_wrs, 3);
 	assert_wr(p, 0, 0, 1, 241, 80);
 	assert_wr(p, 1, 0, 1, 321, 80);
@@ -510,10 +515,9 @@ static void open_op_without_room_stays_open(void **state)
 	add(p, WRB_WRITE, 0, 0, 300);
 	plan = walk(p);
 	leave_open(p, &plan);
-	plan = walk_from(p, plan.next_op);
+	plan = walk_from(p, planned(p, &plan));
 	assert_int_equal(p->nr_wrs, 0);
-	assert_int_equal(plan.next_op, 0);
-	assert_int_equal(plan.nr_consumed, 0);
+	assert_int_equal(planned(p, &plan), 0);
 	assert_int_equal(plan.open_bytes, 0);
 }
 
@@ -549,7 +553,7 @@ static void assert_covered_stepwise(struct planner *p, uint32_t length)
 		p->lanes[0].slots = 1;
 		plan = walk_from(p, first);
 		leave_open(p, &plan);
-		first = plan.next_op;
+		first = planned(p, &plan);
 		assert_int_equal(p->nr_wrs, 1);
 		assert_wr(p, 0, 0, 1, at, p->wrs[0].wr.length);
 		assert_true(p->wrs[0].wr.length <= longest);
@@ -586,8 +590,7 @@ static void cut_run_stopped_between_ops_opens_none(void **state)
 	add_row(p, 4, 64);
 	plan = walk(p);
 	assert_int_equal(p->nr_wrs, 2);
-	assert_int_equal(plan.next_op, 2);
-	assert_int_equal(plan.nr_consumed, 2);
+	assert_int_equal(planned(p, &plan), 2);
 	assert_int_equal(plan.open_bytes, 0);
 }
 
@@ -602,8 +605,7 @@ static void cut_run_stopped_within_second_op_opens_it(void **state)
 	add_row(p, 3, 64);
 	plan = walk(p);
 	assert_wr(p, 0, 0, 2, 0, 96);
-	assert_int_equal(plan.next_op, 1);
-	assert_int_equal(plan.nr_consumed, 1);
+	assert_int_equal(planned(p, &plan), 1);
 	assert_int_equal(plan.open_bytes, 32);
 	assert_int_equal(plan.open_pieces, 1);
 }

@@ -702,6 +702,143 @@ static void lane_calls_unknown_lane_einval(void **state)
 	assert_int_equal(stats.wrs, 7);
 }
 
+/* -- one operation on a lane --------------------------------------------- */
+
+/* Posts one; tells the model and takes a user number if it was taken. */
+static int lane_post(struct fixture *f, uint32_t lane, enum wrb_dir dir,
+		     uint64_t offset, uint32_t length)
+{
+	struct wrb_op op = fixture_op(f, dir, offset, offset, length);
+	int err = wrb_lane_post(f->queue, lane, &op);
+
+	if (err)
+		return err;
+	fixture_expect(f, dir, offset, offset, length);
+	f->nr_added++;
+	return 0;
+}
+
+static void lane_post_every_stripe_goes_to_its_lane(void **state)
+{
+	for (int stripe = 0; stripe <= WRB_STRIPE_OFFSET; stripe++) {
+		struct fixture *f = *state;
+
+		fixture_lanes(f, 4, 8);
+		f->attr.stripe = (enum wrb_stripe)stripe;
+		fixture_queue(f);
+		for (uint32_t lane = 4; lane--;) {
+			assert_int_equal(lane_post(f, lane, WRB_READ, 9, 1), 0);
+			assert_int_equal(fixture_lane(f, lane).inflight, 1);
+		}
+		fixture_reap(f);
+		fixture_assert_errors(f, 1, 4, 0);
+		for (uint32_t user = 1; user <= 4; user++)
+			assert_int_equal(f->ends[user].done.lane, 4 - user);
+		fixture_assert_memory(f);
+		fixture_teardown(state);
+		fixture_setup(state);
+	}
+}
+
+static void lane_post_ends_behind_what_was_posted(void **state)
+{
+	struct fixture *f = *state;
+	struct wrb_op op;
+
+	fixture_start(f, 1, 16);
+	fixture_add_row(f, 8, BYTES, 0);
+	assert_int_equal(wrb_submit(f->queue), 8);
+	/* A byte that the last of them writes. */
+	op = fixture_op(f, WRB_READ, 9000, 7 * BYTES, 1);
+	assert_int_equal(wrb_lane_post(f->queue, 0, &op), 0);
+	fixture_expect(f, WRB_READ, 9000, 7 * BYTES, 1);
+	f->nr_added++;
+	fixture_reap(f);
+	fixture_assert_errors(f, 1, 9, 0);
+	assert_int_equal(f->order[8], 9);
+	fixture_assert_memory(f);
+}
+
+static void lane_post_what_is_staged_stays_staged(void **state)
+{
+	struct fixture *f = *state;
+
+	fixture_start(f, 2, 16);
+	fixture_add_row(f, 3, BYTES, 0);
+	assert_int_equal(lane_post(f, 1, WRB_READ, 9000, 1), 0);
+	assert_int_equal(wrb_staged(f->queue), 3);
+	assert_int_equal(wrb_inflight(f->queue), 1);
+	fixture_run(f);
+	fixture_assert_errors(f, 1, 4, 0);
+	fixture_assert_memory(f);
+	assert_int_equal(fixture_stats(f).ops, 4);
+	assert_int_equal(fixture_stats(f).done, 4);
+	assert_int_equal(fixture_stats(f).doorbells, 2);
+}
+
+static void lane_post_without_room_eagain(void **state)
+{
+	struct fixture *f = *state;
+
+	fixture_lanes(f, 2, 4);
+	f->attr.read_depth = 1;
+	f->attr.max_ops = 5;
+	fixture_queue(f);
+	assert_int_equal(lane_post(f, 0, WRB_READ, 0, 1), 0);
+	assert_int_equal(lane_post(f, 0, WRB_READ, 1, 1), -EAGAIN);
+	assert_int_equal(lane_post(f, 0, WRB_WRITE, 1, 1), 0);
+	assert_int_equal(lane_post(f, 0, WRB_WRITE, 2, 1), 0);
+	assert_int_equal(lane_post(f, 0, WRB_WRITE, 3, 1), -EAGAIN);
+	assert_int_equal(lane_post(f, 1, WRB_WRITE, 3, 1), 0);
+	assert_int_equal(lane_post(f, 1, WRB_WRITE, 4, 1), 0);
+	/* The lane has a slot, the queue has no operation. */
+	assert_int_equal(lane_post(f, 1, WRB_WRITE, 5, 1), -EAGAIN);
+	assert_int_equal(wrb_room(f->queue), 0);
+	fixture_reap(f);
+	fixture_assert_errors(f, 1, 5, 0);
+	assert_int_equal(lane_post(f, 0, WRB_READ, 1, 1), 0);
+	fixture_reap(f);
+	fixture_assert_memory(f);
+}
+
+static void lane_post_bad_operation_refused(void **state)
+{
+	struct fixture *f = *state;
+
+	fixture_lanes(f, 2, 8);
+	f->attr.chunk_bytes = 100;
+	fixture_queue(f);
+	assert_int_equal(lane_post(f, 2, WRB_READ, 0, 1), -EINVAL);
+	assert_int_equal(lane_post(f, 0, WRB_READ, 0, 0), -EINVAL);
+	assert_int_equal(lane_post(f, 0, WRB_READ, FIX_BYTES, 1), -ERANGE);
+	assert_int_equal(lane_post(f, 0, WRB_READ, 0, 101), -EMSGSIZE);
+	assert_int_equal(lane_post(f, 0, WRB_READ, 0, 100), 0);
+	assert_int_equal(wrb_room(f->queue), f->attr.max_ops - 1);
+	assert_int_equal(wrb_staged(f->queue), 0);
+	fixture_reap(f);
+	fixture_assert_memory(f);
+}
+
+static void lane_post_not_taken_is_forgotten_lane_fails(void **state)
+{
+	struct fixture *f = *state;
+
+	fixture_start(f, 2, 8);
+	fixture_add_row(f, 2, BYTES, 0);
+	fixture_fault(f, MEMDEV_FAIL_POST, 1, ENOMEM);
+	assert_int_equal(lane_post(f, 0, WRB_READ, 9000, 1), -EIO);
+	assert_int_equal(fixture_lane(f, 0).post_errno, ENOMEM);
+	assert_int_not_equal(fixture_lane(f, 0).state, WRB_LANE_READY);
+	assert_int_equal(wrb_staged(f->queue), 2);
+	assert_int_equal(wrb_inflight(f->queue), 0);
+	assert_int_equal(fixture_stats(f).ops, 2);
+	fixture_run(f);
+	fixture_assert_errors(f, 1, 2, 0);
+	fixture_assert_memory(f);
+	assert_int_equal(lane_post(f, 0, WRB_READ, 9000, 1), -ENOTCONN);
+	assert_int_equal(f->nr_ended, 2);
+}
+
 /* -- no allocation ------------------------------------------------------ */
 
 /* The hot calls alone are armed: the test itself may allocate. */
@@ -829,6 +966,12 @@ int main(void)
 		fixture_test(stats_count_every_stage),
 		fixture_test(stats_reset_all_zero),
 		fixture_test(lane_calls_unknown_lane_einval),
+		fixture_test(lane_post_every_stripe_goes_to_its_lane),
+		fixture_test(lane_post_ends_behind_what_was_posted),
+		fixture_test(lane_post_what_is_staged_stays_staged),
+		fixture_test(lane_post_without_room_eagain),
+		fixture_test(lane_post_bad_operation_refused),
+		fixture_test(lane_post_not_taken_is_forgotten_lane_fails),
 		fixture_test(hot_path_every_mode_allocates_nothing),
 		fixture_test(hot_path_failing_lane_allocates_nothing),
 		cmocka_unit_test(no_alloc_notices_an_allocation),
