@@ -81,11 +81,15 @@ engine/fio-rdma_batch.so: engine/fio-rdma_batch.la
 	$(AM_V_GEN)$(LN_S) -f .libs/fio-rdma_batch.so $@
 CLEANFILES += engine/fio-rdma_batch.so
 
-# The module has no use for libtool's note beside it.
-install-data-hook:
+# The module has no use for libtool's note beside it. The scripts in jobs/ find
+# the engine by the link.
+install_hooks += install-engine
+install-engine: install-fioLTLIBRARIES
 	rm -f $(DESTDIR)$(fiodir)/fio-rdma_batch.la
-uninstall-hook:
-	rm -f $(DESTDIR)$(fiodir)/fio-rdma_batch.so
-	-rmdir $(DESTDIR)$(fiodir) 2>/dev/null
-
-EXTRA_DIST += engine/fetch-fio-source.sh
+	$(MKDIR_P) $(DESTDIR)$(pkgdatadir)
+	ln -srf $(DESTDIR)$(fiodir)/fio-rdma_batch.so $(DESTDIR)$(pkgdatadir)/
+uninstall_hooks += uninstall-engine
+uninstall-engine:
+	rm -f $(DESTDIR)$(fiodir)/fio-rdma_batch.so \
+		$(DESTDIR)$(pkgdatadir)/fio-rdma_batch.so
+own_dirs += $(fiodir)

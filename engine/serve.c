@@ -4,6 +4,7 @@
  * all connections that carry the same number in their hello; its memory
  * registration lives until the last of them has gone.
  */
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <netinet/in.h>
@@ -457,6 +458,7 @@ static int admit(struct server *s, const struct cm_event *event,
 	if (ret)
 		goto undo_proof;
 	client = conn->client;
+	assert(client);
 	ret = make_qp(client, id);
 	if (ret)
 		goto undo_client;

@@ -32,7 +32,7 @@
 #
 # In DIR: runs.csv, results.csv, compare.md, compare.png.
 #
-# environment: ENGINE, the engine (build/engine/fio-rdma_batch.so); FIO (fio)
+# environment: ENGINE, the engine (the one built or installed); FIO (fio)
 # exit: 0 all runs succeeded, 1 some failed, 2 wrong usage, 130 interrupted
 
 set -u
@@ -42,7 +42,7 @@ here=$(cd "$(dirname "$0")" && pwd) || exit 1
 . "$here/measure-lib.sh"
 
 fio=${FIO:-fio}
-engine=${ENGINE:-$here/../build/engine/fio-rdma_batch.so}
+engine=$(find_engine)
 remote_engine=''
 mode='' target='' ssh_to='' ops='write read' sizes='64 4k' batches=16 qps=1
 depth=64 rounds=3 runtime=5s ramp=2s port=7600 cm=-R device='' out='' serve=no
@@ -490,6 +490,8 @@ hand_instructions() {
 
 # Boots a guest for this script, and makes the report of what it prints.
 from_guest() {
+	[ -e "$here/../tests/e2e/vm.sh" ] ||
+		die "--guest needs tests/e2e/vm.sh: run it in a source tree" 2
 	open_directory
 	log=$out/guest.log
 	: >"$log"

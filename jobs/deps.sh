@@ -9,6 +9,7 @@
 #   report  what makes reports and plots of jobs/sweep.sh and jobs/compare.sh
 #   guest   what tests/e2e/vm.sh boots its soft-RoCE guests from
 #   check   what the tests and the code checks need
+#   package what tests/packages/debian.sh builds and tries packages with
 #
 # Says nothing and changes nothing when all of it is there.
 # exit: 0 all there, 1 could not install, 2 wrong usage
@@ -22,6 +23,7 @@ guest='qemu-system-x86 busybox-static kmod cpio xz-utils iproute2 dash procps
 	iputils-ping strace jq'
 check='libcmocka-dev clang clang-format clang-tidy cppcheck valgrind shellcheck
 	codespell python3 g++ jq'
+package='debhelper dpkg-dev lintian debootstrap util-linux'
 
 die() {
 	echo "deps.sh: $1" >&2
@@ -83,7 +85,7 @@ clang_runtime() {
 	echo "$name"
 }
 
-[ $# -gt 0 ] || die 'usage: deps.sh build|fio|report|guest|check ...' 2
+[ $# -gt 0 ] || die 'usage: deps.sh build|fio|report|guest|check|package ...' 2
 
 wanted=
 for group; do
@@ -93,7 +95,8 @@ for group; do
 	report) wanted="$wanted $report" ;;
 	guest) wanted="$wanted $guest" ;;
 	check) wanted="$wanted $check" ;;
-	*) die "no group '$group'; there are build, fio, report, guest and check" 2 ;;
+	package) wanted="$wanted $package" ;;
+	*) die "no group '$group'; there are build, fio, report, guest, check and package" 2 ;;
 	esac
 done
 

@@ -1,8 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
 #
-# What sweep.sh and compare.sh share: lists and units of the command line, the
-# time left. The script that reads this sets $me, its name in messages.
+# What run.sh, sweep.sh and compare.sh share: where the engine is, lists and units
+# of the command line, the time left. The script that reads this sets $here, its
+# folder, and $me, its name in messages.
+
+# As ENGINE says, else as built in this tree, else as installed.
+find_engine() {
+	if [ -z "${ENGINE-}" ] && [ -e "${here:?}/../fio-rdma_batch.so" ]; then
+		echo "$here/../fio-rdma_batch.so"
+	else
+		echo "${ENGINE:-${here:?}/../build/engine/fio-rdma_batch.so}"
+	fi
+}
 
 die() { # SENTENCE [STATUS]
 	echo "${me:?}: $1" >&2

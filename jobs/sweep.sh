@@ -29,7 +29,7 @@
 # leaves a directory in which the same command goes on where it stopped; points
 # that failed are then tried again.
 #
-# environment: ENGINE, the engine (build/engine/fio-rdma_batch.so); FIO (fio)
+# environment: ENGINE, the engine (the one built or installed); FIO (fio)
 # exit: 0 all points measured, 1 some failed, 2 wrong usage, 130 interrupted
 
 set -u
@@ -39,7 +39,7 @@ here=$(cd "$(dirname "$0")" && pwd) || exit 1
 . "$here/measure-lib.sh"
 
 fio=${FIO:-fio}
-engine=${ENGINE:-$here/../build/engine/fio-rdma_batch.so}
+engine=$(find_engine)
 target='' port=7471 transport=''
 batches='1 4 16 64' sizes='64 512 4k 16k 64k 256k' qps='1 4 16' depths=128
 rw='write read' runtime=2s ramp=1s region=64m settings='' out=''

@@ -38,7 +38,7 @@ static int region_table_grow(struct region_table *table)
 
 	if (nr == WRB_MAX_REGIONS)
 		return -ENOSPC;
-	regions = realloc(table->regions, 2 * nr * sizeof(*regions));
+	regions = realloc(table->regions, (size_t)2 * nr * sizeof(*regions));
 	if (!regions)
 		return -ENOMEM;
 	memset(regions + nr, 0, nr * sizeof(*regions));

@@ -4,7 +4,7 @@
 TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = $(SHELL)
 AM_TESTS_ENVIRONMENT =
-EXTRA_DIST += tests/run.sh tests/lint.sh tests/e2e .ci .shellcheckrc
+EXTRA_DIST += tests/run.sh tests/lint.sh tests/.clang-tidy .ci/run .shellcheckrc
 
 if HAVE_CMOCKA
 unit_cflags = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(IBVERBS_CFLAGS)
@@ -84,6 +84,8 @@ tests_bench_bench_plan_SOURCES = tests/bench/bench.h tests/bench/bench_plan.c \
 	tests/bench/side_wrb.c tests/bench/walk_dev.c
 tests_bench_bench_plan_CFLAGS = $(AM_CFLAGS) $(IBVERBS_CFLAGS)
 tests_bench_bench_plan_LDADD = lib/libwrb-core.la
+EXTRA_DIST += tests/bench/bench_engine.sh tests/bench/budget.sh \
+	tests/bench/budget.txt tests/bench/doorbells.sh tests/bench/smoke.sh
 
 include tests/e2e/local.mk
 CLEANFILES += $(EXTRA_PROGRAMS)

@@ -23,11 +23,11 @@ began=$(date +%s)
 
 steps="deps gcc clang sanitizers valgrind mutations lint distcheck budget native
 native-sync boundaries native-sanitizers tsan bench guest-verbs guest-6.1
-guest-two guest-outside guest-sync guest-poll"
+guest-two guest-examples guest-outside guest-sync guest-poll"
 # Those whose time limits ask for a machine with nothing else to do, or that
 # take long: by name only.
-more_steps="guest-faults guest-rogue guest-security guest-lost guest-setup guest-soak
-guest-bench"
+more_steps="package guest-faults guest-rogue guest-security guest-lost guest-setup
+guest-soak guest-bench"
 
 say() {
 	printf '%4ds  %s\n' $(($(date +%s) - began)) "$*"
@@ -84,7 +84,7 @@ step_budget() {
 }
 
 step_lint() {
-	sh tests/lint.sh
+	FIO_DIR=$fio_dir sh tests/lint.sh
 }
 
 step_distcheck() {
@@ -171,6 +171,16 @@ step_guest_6_1() {
 
 step_guest_two() {
 	VM_TIMEOUT=600 sh tests/e2e/vm.sh --guests 2 tests/e2e/guest-two.sh
+}
+
+step_package() {
+	sh jobs/deps.sh package && FIO_SOURCE=$fio_dir sh tests/packages/debian.sh
+}
+
+step_guest_examples() {
+	examples=$top/build/doc/examples
+	VM_FILES="$examples/copy $examples/blocks" VM_TIMEOUT=600 \
+		sh tests/e2e/vm.sh tests/e2e/guest-examples.sh "$examples"
 }
 
 step_guest_sync() {

@@ -4,6 +4,8 @@
 
 abi_tests = \
 	tests/abi/data.sh \
+	tests/abi/dist.sh \
+	tests/abi/examples-doc.sh \
 	tests/abi/exports.sh \
 	tests/abi/header.sh \
 	tests/abi/includes.sh \

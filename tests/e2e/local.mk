@@ -2,13 +2,31 @@
 # Built on demand, as `make tests/e2e/rogue`: a peer for guest-rogue.sh and
 # guest-security.sh.
 
-EXTRA_DIST += tests/e2e/faults.sh tests/e2e/guest-faults.sh \
-	tests/e2e/guest-rogue.sh tests/e2e/guest-lost.sh \
-	tests/e2e/guest-security.sh tests/e2e/guest-soak.sh \
-	tests/e2e/lost.sh
-
-EXTRA_DIST += tests/e2e/sync.sh tests/e2e/sync-lib.sh tests/e2e/guest-sync.sh \
-	tests/e2e/guest-poll.sh
+EXTRA_DIST += \
+	tests/e2e/boundaries.sh \
+	tests/e2e/faults.sh \
+	tests/e2e/guest-examples.sh \
+	tests/e2e/guest-faults.sh \
+	tests/e2e/guest-lost.sh \
+	tests/e2e/guest-poll.sh \
+	tests/e2e/guest-rogue.sh \
+	tests/e2e/guest-security.sh \
+	tests/e2e/guest-setup.sh \
+	tests/e2e/guest-soak.sh \
+	tests/e2e/guest-sync.sh \
+	tests/e2e/guest-two.sh \
+	tests/e2e/guest-verbs.sh \
+	tests/e2e/lib.sh \
+	tests/e2e/lost.sh \
+	tests/e2e/matrix.sh \
+	tests/e2e/native.sh \
+	tests/e2e/outside.sh \
+	tests/e2e/sync-lib.sh \
+	tests/e2e/sync.sh \
+	tests/e2e/tsan.sh \
+	tests/e2e/vm-image.sh \
+	tests/e2e/vm-init \
+	tests/e2e/vm.sh
 
 if BUILD_ENGINE
 # The engine with an eye on it, for sync.sh and guest-sync.sh.

@@ -67,7 +67,13 @@ download_kernel() { # RUNNER...: into $work/deb
 		download "$package" >&2)
 }
 
-# The mirrors this machine already uses, and the release known for each kernel.
+debian_mirror() { # the first that this machine uses
+	apt-get update --print-uris |
+		sed -n "s|^'\([^']*/debian\(/[0-9TZ]*\)*/*\)/dists/.*|\1|p" |
+		head -n 1
+}
+
+# That mirror, and the release known for each kernel.
 write_suite() {
 	case $VM_KERNEL in
 	6.1) suite=bookworm ;;
@@ -75,9 +81,7 @@ write_suite() {
 	*) return 1 ;;
 	esac
 	mkdir -p "$work/apt"
-	mirror=$(apt-get update --print-uris |
-		sed -n "s|^'\([^']*/debian\(/[0-9TZ]*\)*/*\)/dists/.*|\1|p" |
-		head -n 1)
+	mirror=$(debian_mirror)
 	[ -n "$mirror" ] || return 1
 	keys=/usr/share/keyrings/debian-archive-keyring.gpg
 	echo "deb [signed-by=$keys] $mirror $suite main" \
