@@ -54,6 +54,7 @@ engine_libengine_la_SOURCES = \
 	engine/token.h \
 	engine/transport.h \
 	engine/transport_memory.c \
+	engine/rdma.h engine/rdma_lane.c engine/rdma_refusal.c \
 	engine/transport_rdma.c
 engine_libengine_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DENGINE_VERSION='"$(PACKAGE_VERSION)"'
