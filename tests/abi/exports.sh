@@ -34,6 +34,10 @@ echo "libwrb.map against wrb.3:"
 grep -oE 'wrb_[a-z_]+\(' "$top_srcdir/man/wrb.3" | tr -d '(' | sort -u \
 	>"$tmp/manual"
 diff "$tmp/map" "$tmp/manual"
+echo "libwrb.map against the errors of each call in wrb.3:"
+sed -n '/^\.SS "By call"/,/^\.SH/p' "$top_srcdir/man/wrb.3" |
+	grep -oE 'wrb_[a-z_]+\(' | tr -d '(' | sort >"$tmp/by-call"
+diff "$tmp/map" "$tmp/by-call"
 [ -f "$engine" ] || { echo "no engine was built" && exit 0; }
 echo "the engine:"
 echo get_ioengine >"$tmp/hook"
