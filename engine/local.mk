@@ -46,8 +46,8 @@ engine_libengine_la_SOURCES = \
 	engine/region_mem.h \
 	engine/report.c \
 	engine/report.h \
-	engine/serve.c \
-	engine/serve.h \
+	engine/serve.c engine/serve.h engine/server.h \
+	engine/serve_client.c engine/serve_listen.c engine/serve_request.c \
 	engine/sync.c \
 	engine/sync.h \
 	engine/token.c \
