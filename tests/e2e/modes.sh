@@ -501,15 +501,16 @@ mode ignore_error ignores
 # -- syncs -----------------------------------------------------------------
 
 mode fsync yields '.jobs[0].write.total_ios == 256 and
-	.jobs[0].sync.total_ios >= 15' --rw=write --fsync=16
+	.jobs[0].sync.total_ios == 15' --rw=write --fsync=16
 mode fdatasync yields '.jobs[0].write.total_ios == 256 and
-	.jobs[0].error == 0' --rw=write --fdatasync=16
+	.jobs[0].sync.total_ios == 15' --rw=write --fdatasync=16
 mode end_fsync yields '.jobs[0].write.total_ios == 256 and
 	.jobs[0].error == 0' --rw=write --end_fsync=1
 mode fsync_on_close yields '.jobs[0].write.total_ios == 256 and
 	.jobs[0].error == 0' --rw=write --fsync_on_close=1
-mode sync_file_range yields '.jobs[0].write.total_ios == 256 and
-	.jobs[0].error == 0' --rw=write --sync_file_range=write:16
+mode sync says 'sync= is refused' job --rw=write --size=1m --sync=1
+mode sync_file_range says 'sync_file_range= is refused' job --rw=write \
+	--size=1m --sync_file_range=write:16
 
 # -- logs to replay --------------------------------------------------------
 
