@@ -22,7 +22,7 @@ skipped=0
 began=$(date +%s)
 
 steps="deps gcc clang sanitizers valgrind mutations lint distcheck budget native
-boundaries native-sanitizers tsan bench guest-verbs guest-6.1
+boundaries modes releases native-sanitizers tsan bench guest-verbs guest-6.1
 guest-two guest-outside"
 # Those whose time limits ask for a machine with nothing else to do, or that
 # take long: by name only.
@@ -97,6 +97,14 @@ step_native() {
 
 step_boundaries() {
 	ENGINE=$top/build/engine/fio-rdma_batch.so sh tests/e2e/boundaries.sh
+}
+
+step_modes() {
+	ENGINE=$top/build/engine/fio-rdma_batch.so sh tests/e2e/modes.sh
+}
+
+step_releases() {
+	sh tests/e2e/releases.sh
 }
 
 step_native_sanitizers() {
