@@ -242,8 +242,16 @@ mode new_group yields '(.jobs | length == 2) and
 	(.jobs | map(.groupid) | sort == [0, 1])' --rw=write --group_reporting \
 	--name=k --ioengine="external:$ENGINE" --transport=memory \
 	--rw=read --size=1m --new_group
-mode create_serialize posts 'length == 2 and all(.ops == 256)' --rw=write \
-	--numjobs=2 --create_serialize=0
+
+# Jobs that set themselves up leave what another has reported.
+serialized() {
+	rm -f stats
+	posts 'length == 4 and all(.ops == 256)' --rw=write --numjobs=4 \
+		--create_serialize=0 &&
+		posts 'length == 5' --rw=write --create_serialize=0 &&
+		posts 'length == 2' --rw=write --numjobs=2
+}
+mode create_serialize serialized
 
 # The second verifies what the first has written, all of it.
 after() {
@@ -441,8 +449,9 @@ state_is_kept() {
 		--number_ios=64 --verify_state_save=1 $region || return 1
 	[ -s local-j-0-verify.state ] || return 1
 	says verify job $checked --rw=read $region || return 1
-	counts '.jobs[0].read.total_ios == 64' job --bs=4k --size=1m --rw=read \
-		--verify=crc32c --verify_state_load=1 $region
+	posts '.[0].ops == 64' --iodepth=1 --iodepth_batch_submit=1 \
+		--iodepth_batch_complete_max=1 --rw=read --verify=crc32c \
+		--verify_state_load=1 $region
 }
 mode verify_state state_is_kept
 
