@@ -58,8 +58,10 @@ modes_over_rdma() {
 	ok 'modes: group_reporting' yields '(.jobs | length == 1) and
 		.jobs[0].write.total_ios == 1024' --rw=write --numjobs=4 \
 		--group_reporting
-	ok 'modes: loops, io_size' yields '.jobs[0].write.io_bytes == 6291456' \
-		--rw=randwrite --loops=3 --io_size=2m
+	ok 'modes: loops' yields '.jobs[0].write.io_bytes == 3145728' \
+		--rw=randwrite --loops=3
+	ok 'modes: io_size' yields '.jobs[0].write.io_bytes == 2097152' \
+		--rw=randwrite --io_size=2m
 	ok 'modes: ramp_time' yields '.jobs[0].job_runtime < 2000' --rw=write \
 		--time_based --ramp_time=1 --runtime=1
 	ok 'modes: rate_iops' yields '.jobs[0].job_runtime > 400' --rw=write \
