@@ -349,10 +349,21 @@ mode thinktime yields '.jobs[0].job_runtime > 300 and
 	--thinktime_blocks=16
 mode thinktime_iotime yields '.jobs[0].write.total_ios < 400000' --rw=write \
 	--time_based --runtime=1 --thinktime=100ms --thinktime_iotime=10ms
-mode latency_target yields '.jobs[0].latency_target > 0 and
-	.jobs[0].latency_depth >= 1 and .jobs[0].latency_depth <= 16' \
-	--rw=randread --norandommap --latency_target=10ms \
-	--latency_window=100ms --latency_percentile=90 --time_based --runtime=1
+
+# The whole depth where that meets the target, less of it where it does not.
+adapts() { # FILTER TARGET ARG...
+	adapt_filter=$1 target=$2
+	shift 2
+	yields "$adapt_filter" --rw=randread --norandommap --bs=64k --size=16m \
+		--iodepth=64 --iodepth_batch_complete_max=64 \
+		--latency_target="$target" --latency_window=50ms \
+		--latency_percentile=90 --time_based --runtime=1 "$@"
+}
+meets_targets() {
+	adapts '.jobs[0].latency_depth == 64' 2s &&
+		adapts '.jobs[0].latency_depth | . >= 1 and . < 64' 200us
+}
+mode latency_target meets_targets
 mode max_latency says 'latency of' job $batch --rw=write --bs=64k --size=64m \
 	--max_latency=1us
 mode steadystate yields '.jobs[0].steadystate.attained == 1 and
