@@ -111,14 +111,19 @@ static bool layout_fits(const struct thread_data *td)
 	return false;
 }
 
-static int start_stats_file(const struct engine_conf *conf,
+/*
+ * fio sets all jobs up before the first begins, unless create_serialize=0: then
+ * each does it by itself, perhaps when another has ended and reported.
+ */
+static int start_stats_file(const struct thread_data *td,
+			    const struct engine_conf *conf,
 			    const struct engine_env *env)
 {
 	int rc;
 
 	if (!conf->stats_file || conf->role == ROLE_TARGET)
 		return 0;
-	rc = report_file_start(conf->stats_file);
+	rc = report_file_start(conf->stats_file, td->o.create_serialize);
 	if (rc)
 		env->error(env->arg, "stats_file=%s cannot be written: %s",
 			   conf->stats_file, strerror(-rc));
@@ -141,7 +146,7 @@ static int engine_setup(struct thread_data *td)
 	if (!rc)
 		rc = options_file_bytes(td, &env, &bytes);
 	if (!rc)
-		rc = start_stats_file(&conf, &env);
+		rc = start_stats_file(td, &conf, &env);
 	if (rc) {
 		td_verror(td, rc, "rdma_batch setup");
 		return rc;

@@ -259,9 +259,11 @@ char *report_target_line(const struct engine_conf *conf,
 	return text;
 }
 
-int report_file_start(const char *path)
+int report_file_start(const char *path, bool empties)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	int fd = open(path,
+		      O_WRONLY | O_CREAT | O_CLOEXEC | (empties ? O_TRUNC : 0),
+		      0666);
 
 	if (fd < 0)
 		return -errno;

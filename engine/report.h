@@ -34,8 +34,8 @@ char *report_json(const struct report_job *job, const struct wrb_queue *queue,
 char *report_target_line(const struct engine_conf *conf,
 			 const struct serve_stats *stats, uint64_t bytes);
 
-/* Empties the file or makes it. 0 or -errno. */
-int report_file_start(const char *path);
+/* Makes the file, or empties it if told. 0 or -errno. */
+int report_file_start(const char *path, bool empties);
 /* Appends a line by one write(2), so that jobs may share a file. 0 or -errno. */
 int report_file_add(const char *path, const char *line);
 

@@ -22,8 +22,8 @@ skipped=0
 began=$(date +%s)
 
 steps="deps gcc clang sanitizers valgrind mutations lint distcheck budget native
-native-sync boundaries native-sanitizers tsan bench guest-verbs guest-6.1
-guest-two guest-examples guest-outside guest-sync guest-poll"
+native-sync boundaries modes releases native-sanitizers tsan bench guest-verbs
+guest-6.1 guest-two guest-examples guest-outside guest-sync guest-poll"
 # Those whose time limits ask for a machine with nothing else to do, or that
 # take long: by name only.
 more_steps="package guest-faults guest-rogue guest-security guest-lost guest-setup
@@ -105,6 +105,14 @@ step_native_sync() {
 
 step_boundaries() {
 	ENGINE=$top/build/engine/fio-rdma_batch.so sh tests/e2e/boundaries.sh
+}
+
+step_modes() {
+	ENGINE=$top/build/engine/fio-rdma_batch.so sh tests/e2e/modes.sh
+}
+
+step_releases() {
+	sh tests/e2e/releases.sh
 }
 
 step_native_sanitizers() {

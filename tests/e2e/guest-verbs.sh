@@ -4,10 +4,11 @@
 # In a guest: verified jobs of every kind against one target over soft-RoCE,
 # and doorbells counted from outside the engine.
 #
-# usage: guest-verbs.sh N [quick]
+# usage: guest-verbs.sh N [quick|modes]	modes: fio's modes alone
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/matrix.sh"
+. "$(dirname "$0")/guest-modes.sh"
 
 jobs=999
 [ "${2-}" != quick ] || jobs=8
@@ -67,6 +68,11 @@ persists() {
 
 FIO_ARGS="--hostname=$ADDR"
 start_target
+if [ "${2-}" != quick ]; then
+	echo 8 >/proc/sys/vm/nr_hugepages
+	modes_over_rdma
+	[ "${2-}" != modes ] || finish
+fi
 matrix "$jobs"
 ok 'what one job wrote another one verifies' persists
 ok 'four jobs at one port, processes' run_fio --rw=randwrite --bs=4k \
