@@ -134,7 +134,7 @@ if [ -n "$suite" ]; then
 else
 	add_sources own ''
 	if [ -n "$release" ] && [ "$distribution" = debian ]; then
-		for other in oldstable stable testing unstable; do
+		for other in oldstable stable stable-backports testing unstable; do
 			add_sources $other $other
 		done
 	elif [ -n "$release" ]; then
@@ -157,9 +157,24 @@ if [ -z "$found" ]; then
 			-e 's/^Suites: *//p' -e 's/^deb-src .*:[^ ]* \([^ ]*\) .*/\1/p' |
 			tr ' ' '\n' | sort -u | tr '\n' ' ')"
 fi
+
+# Upstream's tarball alone, where an archive has lost the rest of the package.
+# The signed index of the archive names it with its checksum.
+get_tarball()
+{
+	apt-get -c "$work/apt.conf" -q source --print-uris "fio=$found" |
+		tr -d "'" | grep '\.orig\.tar\.[a-z0-9]* ' >"$work/uri" || return
+	read -r uri name _ hash <"$work/uri" && [ -n "$hash" ] &&
+		/usr/lib/apt/apt-helper -c "$work/apt.conf" download-file \
+			"$uri" "$work/$name" "$hash" &&
+		tar -C "$work" -xf "$work/$name" && rm "$work/$name"
+}
+
 (cd "$work" && apt-get -c "$work/apt.conf" -q source "fio=$found") \
 	>"$work/log" 2>&1 ||
-	die "apt-get source fio=$found failed: $(grep -m 1 ^E: "$work/log")"
+	get_tarball >"$work/log-tarball" 2>&1 ||
+	die "apt-get source fio=$found failed: $(grep -m 1 ^E: "$work/log");" \
+		"and its tarball alone: $(grep -m 1 ^E: "$work/log-tarball")"
 
 tree=$(ls -d "$work"/fio-*/)
 [ -f "$tree/ioengines.h" ] ||

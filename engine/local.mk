@@ -46,14 +46,15 @@ engine_libengine_la_SOURCES = \
 	engine/region_mem.h \
 	engine/report.c \
 	engine/report.h \
-	engine/serve.c \
-	engine/serve.h \
+	engine/serve.c engine/serve.h engine/server.h \
+	engine/serve_client.c engine/serve_listen.c engine/serve_request.c \
 	engine/sync.c \
 	engine/sync.h \
 	engine/token.c \
 	engine/token.h \
 	engine/transport.h \
 	engine/transport_memory.c \
+	engine/rdma.h engine/rdma_lane.c engine/rdma_refusal.c \
 	engine/transport_rdma.c
 engine_libengine_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DENGINE_VERSION='"$(PACKAGE_VERSION)"'

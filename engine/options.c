@@ -7,6 +7,7 @@
  * They are checked here, where the job is known too.
  */
 #include <ctype.h>
+#include <sys/stat.h>
 
 #include "options.h"
 #include "token.h"
@@ -410,6 +411,28 @@ static int check_amounts(struct thread_data *td, const struct engine_env *env)
 	return 0;
 }
 
+/* fio maps this file as long as it is, and dies where its buffers go beyond. */
+static int check_buffer_file(struct thread_data *td,
+			     const struct engine_env *env)
+{
+	const struct thread_options *o = &td->o;
+	unsigned long long bytes = o->iodepth * td_max_bs(td);
+	struct stat found = { 0 };
+
+	if (o->mem_type != MEM_MMAPSHARED || !o->mmapfile)
+		return 0;
+	if (o->odirect || o->mem_align)
+		bytes += (unsigned long long)page_size + o->mem_align;
+	stat(o->mmapfile, &found);
+	if ((unsigned long long)found.st_size >= bytes)
+		return 0;
+	env->error(env->arg,
+		   "iomem=mmapshared:%s needs a file of %llu bytes, iodepth= "
+		   "times bs=: make it with truncate -s",
+		   o->mmapfile, bytes);
+	return EINVAL;
+}
+
 int options_read(struct thread_data *td, const struct engine_env *env,
 		 struct engine_conf *conf)
 {
@@ -441,7 +464,9 @@ int options_read(struct thread_data *td, const struct engine_env *env,
 		return EINVAL;
 	}
 	rc = check_verb(td, env, conf);
-	return rc ? rc : check_amounts(td, env);
+	if (!rc)
+		rc = check_amounts(td, env);
+	return rc ? rc : check_buffer_file(td, env);
 }
 
 /* fio knows "not given" as 0 and, with fill_device, as all ones. */

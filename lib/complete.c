@@ -294,3 +294,29 @@ void complete_lost(struct flight *flight, struct lane *lane)
 
 	retire_flushed(flight, &none, lane, lane->head);
 }
+
+void complete_staged(struct flight *flight, uint32_t index)
+{
+	struct op *op = op_get(&flight->ops, index);
+
+	if (op->what & OP_OPEN && --flight->ops.cuts[index].nr_wrs) {
+		op->what &= ~OP_OPEN;
+		return;
+	}
+	flight_finish(flight, index);
+}
+
+void complete_broken(struct flight *flight)
+{
+	struct op_row *staged = &flight->ops.staged;
+
+	for (uint32_t n = staged->nr; n; n--) {
+		uint32_t index = op_row_pop(staged);
+
+		if (!op_get(&flight->ops, index)->done.error)
+			op_row_push(staged, index);
+		else
+			complete_staged(flight, index);
+	}
+	flight->nr_broken = 0;
+}

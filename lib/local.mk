@@ -13,7 +13,7 @@ lib_libwrb_core_la_SOURCES = \
 	lib/op_table.c lib/op_table.h \
 	lib/plan.h lib/plan_sort.c lib/plan_stripe.c \
 	lib/post.c lib/post.h \
-	lib/queue.c lib/queue.h \
+	lib/queue.c lib/queue.h lib/submit.c \
 	lib/region.c lib/region.h \
 	lib/wr_id.h \
 	lib/wrb.h

@@ -18,6 +18,7 @@ level() {
 	drain) echo 5 ;;
 	post | complete) echo 6 ;;
 	queue) echo 7 ;;
+	submit) echo 8 ;;
 	*) echo none ;;
 	esac
 }

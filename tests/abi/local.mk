@@ -11,6 +11,7 @@ abi_tests = \
 	tests/abi/includes.sh \
 	tests/abi/install.sh \
 	tests/abi/messages-doc.sh \
+	tests/abi/modes-doc.sh \
 	tests/abi/options-doc.sh \
 	tests/abi/paths-doc.sh \
 	tests/abi/spdx.sh

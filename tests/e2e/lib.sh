@@ -61,18 +61,6 @@ says() {
 	return 1
 }
 
-# counts FILTER CMD...: succeeds, and jq finds FILTER true in its JSON. Nothing
-# but JSON may be on stdout. Writes json in the current directory.
-counts() {
-	filter=$1
-	shift
-	"$@" --output-format=json >json || return 1
-	jq -e "$filter" json >/dev/null && return
-	cat json
-	echo "expected: $filter"
-	return 1
-}
-
 # skip DESCRIPTION REASON
 skip() {
 	nr_tests=$((nr_tests + 1))

@@ -8,26 +8,8 @@
 # shellcheck disable=SC2317
 
 here=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source=tests/e2e/lib.sh
-. "$here/lib.sh"
-
-ENGINE=${ENGINE:-$here/../../build/engine/fio-rdma_batch.so}
-case $ENGINE in
-/*) ;;
-*) ENGINE=$PWD/$ENGINE ;;
-esac
-command -v fio >/dev/null || skip_all 'fio is not installed'
-[ -e "$ENGINE" ] || skip_all "$ENGINE is not built"
-
-work=$(mktemp -d)
-trap 'rm -rf "$work" "$tap_output"' EXIT
-cd "$work" || exit 1
-
-# job ARG...: a job of the engine over memory; later arguments win.
-job() {
-	timeout 60 fio --ioengine="external:$ENGINE" --transport=memory \
-		--verify_state_save=0 --name=j "$@"
-}
+# shellcheck source=tests/e2e/memory.sh
+. "$here/memory.sh"
 
 # -- data ----------------------------------------------------------------
 # Every direction with every size, three times; what else may be set rotates

@@ -9,29 +9,15 @@
 # shellcheck disable=SC2317
 
 here=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source=tests/e2e/lib.sh
-. "$here/lib.sh"
-
-build=$(realpath "$here/../../build")
-ENGINE=$(realpath -m "${ENGINE:-$build/engine/fio-rdma_batch.so}")
-WATCH=$(realpath -m "${WATCH:-$build/tests/e2e/.libs/watch.so}")
-command -v fio >/dev/null || skip_all 'fio is not installed'
-[ -e "$ENGINE" ] || skip_all "$ENGINE is not built"
+WATCH=$(realpath -m "${WATCH:-$here/../../build/tests/e2e/.libs/watch.so}")
+# shellcheck source=tests/e2e/memory.sh
+. "$here/memory.sh"
 [ -e "$WATCH" ] || skip_all "$WATCH is not built: make tests/e2e/watch.la"
-
-work=$(mktemp -d)
-trap 'rm -rf "$work" "$tap_output"' EXIT
-cd "$work" || exit 1
 
 export WATCH_REGION="$work/region"
 FIO_ARGS="--transport=memory --region_mem=$WATCH_REGION"
 # shellcheck source=tests/e2e/sync-lib.sh
 . "$here/sync-lib.sh"
-
-job() {
-	timeout 60 fio --ioengine="external:$ENGINE" --transport=memory \
-		--verify_state_save=0 --size=1m --name=j "$@"
-}
 
 # -- syncs -----------------------------------------------------------------
 all_syncs
@@ -39,28 +25,28 @@ all_syncs
 ok 'fsync=16: each sync has its latency' counts '
 	.jobs[0].sync.lat_ns.N == 63 and .jobs[0].sync.total_ios == 63 and
 	.jobs[0].sync.lat_ns.min > 0 and .jobs[0].sync.lat_ns.mean < 1e8' \
-	job --rw=write --bs=1k --fsync=16
+	job --size=1m --rw=write --bs=1k --fsync=16
 ok 'fdatasync=16: the same, and nothing else is counted' counts '
 	.jobs[0].sync.lat_ns.N == 63 and .jobs[0].sync.total_ios == 63 and
 	.jobs[0].read.short_ios == 0 and .jobs[0].write.short_ios == 0' \
-	job --rw=write --bs=1k --fdatasync=16
+	job --size=1m --rw=write --bs=1k --fdatasync=16
 # Of reads that follow a sync fio issues it again, until there is a write.
 # shellcheck disable=SC2016 # jq's variable
 ok 'reads and writes, each 16 writes a sync at least' counts '
 	(.jobs[0].write.total_ios / 16 | floor) as $n |
 	.jobs[0].sync.lat_ns.N == .jobs[0].sync.total_ios and
 	.jobs[0].sync.lat_ns.N >= $n - 1' \
-	job --rw=randrw --bs=1k --fsync=16 --iodepth=8
+	job --size=1m --rw=randrw --bs=1k --fsync=16 --iodepth=8
 ok 'a job without syncs has none' counts '
-	.jobs[0].sync.lat_ns.N == 0' job --rw=write --bs=1k
+	.jobs[0].sync.lat_ns.N == 0' job --size=1m --rw=write --bs=1k
 
 # The byte that a sync reads leaves no trace in the buffers.
 buffers_are_kept() {
-	job --rw=write --bs=1 --size=4k --fsync=1 --qps=4 --zero_buffers=1 \
+	job --size=1m --rw=write --bs=1 --size=4k --fsync=1 --qps=4 --zero_buffers=1 \
 		--scramble_buffers=0 --region_mem="$work/zeros" || return 1
 	# What the syncs read would go out with the next write.
 	printf 'X' | dd of=zeros conv=notrunc 2>/dev/null
-	job --rw=write --bs=1 --size=4095 --offset=1 --fsync=1 --qps=4 \
+	job --size=1m --rw=write --bs=1 --size=4095 --offset=1 --fsync=1 --qps=4 \
 		--zero_buffers=1 --scramble_buffers=0 \
 		--region_mem="$work/zeros" || return 1
 	[ "$(tr -d '\0' <zeros)" = X ]
@@ -78,7 +64,7 @@ syncs_of_a_log() {
 		j datasync 0 0
 		j close
 	LOG
-	job --read_iolog=log --stats_file=stats "$@" && cat stats &&
+	job --size=1m --read_iolog=log --stats_file=stats "$@" && cat stats &&
 		jq -e '.syncs == 2 and .sync_reads == 2 and .ops == 2' stats
 }
 ok 'syncs of a log that is replayed' syncs_of_a_log
@@ -88,38 +74,45 @@ ok 'syncs of a log need the right to read' says \
 for sync in fsync=1 fdatasync=1 end_fsync=1; do
 	ok "refused: $sync with access=wo" says \
 		'access=wo does not allow the READs that syncs need' \
-		job --rw=write --access=wo --$sync
+		job --size=1m --rw=write --access=wo --$sync
 done
-ok 'access=wo and no sync' job --rw=write --access=wo
-ok 'refused: sync=1' says 'sync= is refused' job --rw=write --sync=1
+ok 'access=wo and no sync' job --size=1m --rw=write --access=wo
+ok 'refused: sync=1' says 'sync= is refused' job --size=1m --rw=write --sync=1
 ok 'refused: sync_file_range' says 'sync_file_range= is refused' \
-	job --rw=write --sync_file_range=write:8
+	job --size=1m --rw=write --sync_file_range=write:8
 
 # -- polling ---------------------------------------------------------------
 cpu_is_told() {
-	job --rw=write --bs=64 --stats_file=stats "$@" || return 1
+	job --size=1m --rw=write --bs=64 --stats_file=stats "$@" || return 1
 	cat stats
 	jq -e '.cpu_seconds > 0 and .ops == 16384 and
 		(.cpu_seconds_per_op - .cpu_seconds / .ops | fabs) < 1e-8' stats
 }
 for poll in busy event adaptive; do
-	ok "poll=$poll" job --rw=randrw --verify=crc32c --poll=$poll \
+	ok "poll=$poll" job --size=1m --rw=randrw --verify=crc32c --poll=$poll \
 		--iodepth=16 --iodepth_batch_submit=4 \
 		--iodepth_batch_complete_max=16
 	ok "poll=$poll: CPU time of each I/O is told" cpu_is_told --poll=$poll
 done
+idles() {
+	job --rw=write --bs=4k --time_based=1 --runtime=2 --rate_iops=100 \
+		--stats_file=stats "$@" || return 1
+	cat stats
+	jq -e '.cpu_seconds < 0.1 and .ops >= 190' stats
+}
+ok 'poll=event with rate_iops=100 uses under 5 % of a core' idles --poll=event
 ok 'refused: poll_spin_us=x' says 'poll_spin_us=x is refused' \
-	job --rw=write --poll_spin_us=x
+	job --size=1m --rw=write --poll_spin_us=x
 
 # -- verb ------------------------------------------------------------------
 for rw in read randread write randwrite; do
-	ok "verb and rw=$rw agree" job --rw=$rw --verb="${rw#rand}"
+	ok "verb and rw=$rw agree" job --size=1m --rw=$rw --verb="${rw#rand}"
 done
 # right VERB RW RIGHT: the two disagree, and the right one is named
 right() {
 	ok "refused: verb=$1 with rw=$2" says \
 		"verb=$1 and rw=$2 disagree: rw= is the direction here, so set rw=$3" \
-		job --rw="$2" --verb="$1"
+		job --size=1m --rw="$2" --verb="$1"
 }
 right read write read
 right write read write
@@ -128,10 +121,10 @@ right write randread randwrite
 right read rw read
 right write randrw randwrite
 ok 'refused: verb=send' says 'verb=send is refused: work is one-sided here' \
-	job --rw=write --verb=send
+	job --size=1m --rw=write --verb=send
 ok 'refused: verb=recv' says 'role=target on the other' \
-	job --rw=read --verb=recv
+	job --size=1m --rw=read --verb=recv
 ok 'refused: verb=foo' says \
 	'verb=foo is refused: it may be any, write, read, send or recv' \
-	job --rw=read --verb=foo
+	job --size=1m --rw=read --verb=foo
 finish

@@ -49,7 +49,7 @@ run() {
 users() {
 	case $1 in
 	*.c) echo "$work/lib/$1" ;;
-	*) echo "$work/lib/queue.c $work/lib/post.c $work/lib/plan_stripe.c" ;;
+	*) echo "$work/lib/submit.c $work/lib/post.c $work/lib/plan_stripe.c" ;;
 	esac
 }
 
@@ -102,9 +102,9 @@ mutate "one SGE over two regions" plan.h 'I[26]' \
 	's/op->what != what ||/(op->what ^ what) \& OP_KIND ||/'
 mutate "a chain with a cycle" post.c I3 \
 	's/last->next = NULL/last->next = lane->wrs/'
-mutate "an operation for one lane goes to the first" queue.c 'I4|was named' \
+mutate "an operation for one lane goes to the first" submit.c 'I4|was named' \
 	's/submit_whole_op(flight, lane, index)/submit_whole_op(flight, 0, index)/'
-mutate "an operation alone takes no room" queue.c I4 \
+mutate "an operation alone takes no room" submit.c I4 \
 	's/^	room->slots--;//'
 mutate "a slot is given back twice" complete.c I4 \
 	's/room->slots += (uint32_t)(end - lane->tail)/&+ 1/'
@@ -130,13 +130,13 @@ mutate "operations end with their first WR" complete.c 'I[17]' \
 	's/--flight->ops.cuts\[index\].nr_wrs == 0/flight != NULL/'
 mutate "no marker" drain.c I8 \
 	's/if (!lane->marker &&/if (0 \&\&/'
-mutate "submit allocates" queue.c I9 \
+mutate "submit allocates" submit.c I9 \
 	's/^	if (queue->flags & WRB_SORT)/	free(queue->dry_room); queue->dry_room = calloc(256, sizeof(*queue->dry_room));\n&/'
 mutate "an unknown errno is put in words by strerror()" post.c I9 \
 	's/errno = rc;/errno = strerror(rc) ? rc : 0;/;1i #include <string.h>'
-mutate "explain forgets the end of chains" queue.c explained \
+mutate "explain forgets the end of chains" submit.c explained \
 	's/seen == nr_planned/0/'
-mutate "explain ends chains where its array ends" queue.c differs \
+mutate "explain ends chains where its array ends" submit.c differs \
 	's/seen == nr_planned/i + 1 == nr/'
 mutate "a dead lane counts its marker" drain.c 'WRs in' \
 	's/lane->marker = false/lane->marker = true/'
