@@ -207,11 +207,11 @@ static int serve(struct rdma_cm_id *listener, void *memory, size_t bytes,
 		else
 			err = accept_lane(ids[nr], memory, bytes, &mr);
 	}
-	for (uint32_t i = 0; !err && i < nr; i++)
-		wait_until_gone(ids[i]);
-	for (uint32_t i = 0; i < nr; i++) {
-		if (ids[i])
-			rdma_destroy_ep(ids[i]);
+	/* Destroying an end answers the peer, which waits for that. */
+	for (uint32_t i = 0; i < nr && ids[i]; i++) {
+		if (!err)
+			wait_until_gone(ids[i]);
+		rdma_destroy_ep(ids[i]);
 	}
 	if (mr)
 		ibv_dereg_mr(mr);

@@ -82,5 +82,5 @@ build static --static
 "$tmp/static"
 
 build_tree uninstall
-left=$(find "$root" -type f -o -type l -o -name 'fio*')
+left=$(find "$root" -type f -o -type l -o -name fio -o -name fio-rdma-batch)
 [ -z "$left" ] || { echo "left after uninstall:" && echo "$left" && exit 1; }
