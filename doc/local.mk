@@ -8,6 +8,7 @@ dist_doc_DATA = \
 docsubdir = $(docdir)/doc
 dist_docsub_DATA = \
 	doc/design.md \
+	doc/fio-modes.md \
 	doc/libwrb.md \
 	doc/migrating.md \
 	doc/reliability.md \
