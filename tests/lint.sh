@@ -66,9 +66,9 @@ tidy() {
 
 c_files=$(files '*.[ch]')
 scripts="autogen.sh $(files '*.sh')"
-# What includes fio's headers, as engine/local.mk has it.
-fio_sources=$(sed -n '/^engine_libengine_fio_la_SOURCES/,/[^\]$/s|.*\(engine/[a-z_]*\.c\).*|\1|p' \
-	engine/local.mk)
+# What includes fio's headers, by itself or by a header of the engine.
+fio_sources=$(files '*.c' | xargs grep -lE \
+	'^#include ".*(fio_api|options|io_map|role)\.h"')
 other_sources=$(files '*.c' | grep -vxF "$fio_sources")
 flags='-std=gnu11 -D_GNU_SOURCE'
 
