@@ -8,6 +8,7 @@ EXTRA_DIST += \
 	tests/e2e/guest-examples.sh \
 	tests/e2e/guest-faults.sh \
 	tests/e2e/guest-lost.sh \
+	tests/e2e/guest-modes.sh \
 	tests/e2e/guest-poll.sh \
 	tests/e2e/guest-rogue.sh \
 	tests/e2e/guest-security.sh \
@@ -19,8 +20,12 @@ EXTRA_DIST += \
 	tests/e2e/lib.sh \
 	tests/e2e/lost.sh \
 	tests/e2e/matrix.sh \
+	tests/e2e/memory.sh \
+	tests/e2e/modes.sh \
 	tests/e2e/native.sh \
 	tests/e2e/outside.sh \
+	tests/e2e/releases.sh \
+	tests/e2e/servers.sh \
 	tests/e2e/sync-lib.sh \
 	tests/e2e/sync.sh \
 	tests/e2e/tsan.sh \
