@@ -4,6 +4,8 @@
 dist_man_MANS += man/wrb.3
 if BUILD_ENGINE
 dist_man_MANS += man/fio-rdma_batch.7
+else
+EXTRA_DIST += man/fio-rdma_batch.7
 endif
 
 calls = sed -n 's/^[[:space:]]*\(wrb_[a-z_]*\);$$/\1/p' \
