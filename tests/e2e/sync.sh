@@ -95,7 +95,7 @@ for poll in busy event adaptive; do
 	ok "poll=$poll: CPU time of each I/O is told" cpu_is_told --poll=$poll
 done
 idles() {
-	job --rw=write --bs=4k --time_based=1 --runtime=2 --rate_iops=100 \
+	job --size=1m --rw=write --bs=4k --time_based=1 --runtime=2 --rate_iops=100 \
 		--stats_file=stats "$@" || return 1
 	cat stats
 	jq -e '.cpu_seconds < 0.1 and .ops >= 190' stats
