@@ -41,7 +41,7 @@ copies_to_nobody() {
 }
 
 job() { # NAME
-	TARGET=$ADDR RUNTIME=2 timeout 120 sh "$JOBS/run.sh" "$JOBS/$1.fio"
+	TARGET=$ADDR RUNTIME=5 timeout 120 sh "$JOBS/run.sh" "$JOBS/$1.fio"
 }
 
 cd /tmp || exit 1
