@@ -22,6 +22,7 @@ struct initiator {
 	uint32_t nr_added;
 	uint32_t nr_done;
 	bool said_failure;   /* the first error was an operation's */
+	bool said_outside;   /* of the region */
 	double cpu_at_start; /* seconds */
 	uint32_t qp_nums[WRB_MAX_LANES];
 };
@@ -258,18 +259,27 @@ static void say_failure(struct initiator *in, const struct wrb_done *done)
 	env->error(env->arg, "%s; %s", text, cure);
 }
 
+static void say_outside(struct job *job, const struct io_u *io_u)
+{
+	struct initiator *in = to_initiator(job);
+
+	if (in->said_outside)
+		return;
+	in->said_outside = true;
+	job->env.error(job->env.arg,
+		       "%llu bytes at offset %llu are outside of the "
+		       "region of %llu bytes, or of fio's buffers: "
+		       "check size= and offset= at both ends",
+		       io_u->xfer_buflen, io_u->offset,
+		       (unsigned long long)in->reaper.transport->region_bytes);
+}
+
 /* An operation that the queue does not take, or nothing to transfer at all. */
 static enum fio_q_status complete_inline(struct job *job, struct io_u *io_u,
 					 int error)
 {
 	if (error) {
-		job->env.error(job->env.arg,
-			       "%llu bytes at offset %llu are outside of the "
-			       "region of %llu bytes, or of fio's buffers: "
-			       "check size= and offset= at both ends",
-			       io_u->xfer_buflen, io_u->offset,
-			       (unsigned long long)to_initiator(job)
-				       ->reaper.transport->region_bytes);
+		say_outside(job, io_u);
 		io_u->error = error;
 	}
 	return FIO_Q_COMPLETED;
