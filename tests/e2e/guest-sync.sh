@@ -33,7 +33,7 @@ job() {
 }
 
 target 7471 --region_mem="$WATCH_REGION"
-all_syncs
+few_syncs
 
 target 7472 --access=wo
 ok 'a target that allows no reads: syncs are refused' says \

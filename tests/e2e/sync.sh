@@ -20,7 +20,8 @@ FIO_ARGS="--transport=memory --region_mem=$WATCH_REGION"
 . "$here/sync-lib.sh"
 
 # -- syncs -----------------------------------------------------------------
-all_syncs
+few_syncs
+more_syncs
 
 ok 'fsync=16: each sync has its latency' counts '
 	.jobs[0].sync.lat_ns.N == 63 and .jobs[0].sync.total_ios == 63 and
