@@ -11,6 +11,7 @@ dist_docsub_DATA = \
 	doc/fio-modes.md \
 	doc/libwrb.md \
 	doc/migrating.md \
+	doc/performance.md \
 	doc/reliability.md \
 	doc/security.md \
 	doc/syncs.md \
