@@ -48,13 +48,16 @@ void *__libc_realloc(void *memory, size_t bytes);
 void *__libc_memalign(size_t align, size_t bytes);
 void __libc_free(void *memory);
 
-/* Valgrind puts its own allocator in front of this one. */
+/*
+ * Valgrind puts its own allocator in front of this one. Called as the library
+ * calls it, and not inlined.
+ */
 bool no_alloc_works(void)
 {
+	void *(*volatile allocate)(size_t) = malloc;
 	uint64_t before = nr_bytes;
-	void *volatile memory = malloc(1);
 
-	free(memory);
+	free(allocate(1));
 	return nr_bytes != before;
 }
 
