@@ -11,7 +11,8 @@ int op_table_init(struct op_table *table, uint32_t nr_ops)
 	table->ops = aligned_alloc(64, nr_ops * sizeof(*table->ops));
 	table->free = malloc(nr_ops * sizeof(*table->free));
 	table->cuts = calloc(nr_ops, sizeof(*table->cuts));
-	table->staged.at = calloc(nr_ops, 2 * sizeof(*table->staged.at));
+	table->staged.at = calloc(2 * (size_t)nr_ops + OP_ROW_AHEAD,
+				  sizeof(*table->staged.at));
 	if (!table->ops || !table->free || !table->cuts || !table->staged.at)
 		return -ENOMEM;
 	table->nr_ops = nr_ops;

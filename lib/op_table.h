@@ -62,6 +62,9 @@ struct op_list {
 	uint32_t *link; /* where the next one's index goes */
 };
 
+/* So many entries behind an array may be read, to fetch what will be used. */
+#define OP_ROW_AHEAD 8
+
 /*
  * Indices in order, [head, head + nr) of an array of twice as many as there are
  * operations; they move when they reach its end.

@@ -546,6 +546,8 @@ static always_inline bool plan_row_next(struct plan *plan, struct plan_wr *wr,
 		return false;
 	plan_run_start(plan, &run, false);
 	if (merge) {
+		/* Sorted, they lie anywhere. */
+		__builtin_prefetch(&plan->ops[plan->next[OP_ROW_AHEAD]]);
 		plan_run_extend(plan, &run);
 		if (unlikely(run.length > plan->rules->cut_above))
 			return false;

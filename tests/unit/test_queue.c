@@ -227,7 +227,7 @@ static uint64_t manual_bytes(const struct wrb_attr *attr, uint64_t ring)
 		attr->max_sge ? attr->max_sge : attr->limits.max_send_sge;
 
 	chain = chain < slots ? chain : slots;
-	return 544 + 32 * sge + 96 * attr->max_ops +
+	return 576 + 32 * sge + 96 * attr->max_ops +
 	       (attr->flags & WRB_SORT ? 32 * attr->max_ops : 0) +
 	       attr->nr_qps *
 		       (228 + 128 * (chain + 1) + 16 * chain * sge + 8 * ring);
