@@ -24,6 +24,19 @@ enum conf_access {
 	ACCESS_RW = ACCESS_READ | ACCESS_WRITE,
 };
 
+/* The word of access= for it. */
+static inline const char *access_text(enum conf_access access)
+{
+	switch (access) {
+	case ACCESS_READ:
+		return "ro";
+	case ACCESS_WRITE:
+		return "wo";
+	default:
+		return "rw";
+	}
+}
+
 enum conf_region_mem { REGION_MALLOC, REGION_HUGEPAGE, REGION_FILE };
 
 /* A shared secret; nr_bytes 0: there is none. */

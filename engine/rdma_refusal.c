@@ -6,18 +6,6 @@
 
 #include "rdma.h"
 
-static const char *access_text(uint64_t access)
-{
-	switch (access) {
-	case ACCESS_READ:
-		return "ro";
-	case ACCESS_WRITE:
-		return "wo";
-	default:
-		return "rw";
-	}
-}
-
 static int refusal_errno(const struct refusal *refusal)
 {
 	switch (refusal->reason) {
@@ -67,7 +55,7 @@ void rdma_say_no_access(struct rdma *r, uint64_t access)
 	    r->attr.need == ACCESS_RW	   ? "reads and writes"
 	    : r->attr.need == ACCESS_WRITE ? "writes"
 					   : "reads",
-	    r->peer, access_text(access));
+	    r->peer, access_text((enum conf_access)access));
 }
 
 void rdma_say_version(struct rdma *r, uint16_t version)

@@ -10,18 +10,6 @@
 
 #define BACKLOG 1024
 
-static const char *access_text(enum conf_access access)
-{
-	switch (access) {
-	case ACCESS_READ:
-		return "ro";
-	case ACCESS_WRITE:
-		return "wo";
-	default:
-		return "rw";
-	}
-}
-
 static int listen_on(struct server *s, struct sockaddr *addr)
 {
 	int ret;

@@ -156,7 +156,8 @@ static int refuse_access(const struct transport_attr *attr)
 	attr->env->error(attr->env->arg,
 			 "access=%s does not allow what the job does: its rw= "
 			 "and verify= need to %s",
-			 ro ? "ro" : "wo", ro ? "write" : "read");
+			 access_text(attr->conf->access),
+			 ro ? "write" : "read");
 	return -EACCES;
 }
 
