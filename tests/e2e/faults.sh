@@ -133,3 +133,36 @@ still_serves() {
 		--iodepth=16 --iodepth_batch_submit=8 \
 		--iodepth_batch_complete_max=16 --connect_timeout=5s
 }
+
+# as_before [SECONDS]: the device comes to hold what it held when the script set
+# $before to its resources
+as_before() {
+	wait_for "${1:-5}" nothing_new && return
+	echo "before: $before"
+	echo "now:    $(resources)"
+	return 1
+}
+
+nothing_new() {
+	[ "$(resources)" = "$before" ]
+}
+
+nothing_is_left() {
+	as_before 10 && no_leftovers
+}
+
+# start_bystander ARG...: another client's verified job, which runs while others
+# do what they should not
+start_bystander() {
+	start_initiator --name=bystander --hostname="$ADDR" --rw=randwrite \
+		--bs=4k --size=256k --verify=crc32c --verify_fatal=1 \
+		--time_based --runtime=300 --qps=2 --verify_backlog=16 "$@"
+	wait_for 20 grep -q 'is here with 2' /tmp/target.log
+}
+
+bystander_fine() {
+	! ended "$initiator" && kill -INT "$initiator" &&
+		within 30 "$initiator"
+	cat /tmp/initiator.log
+	grep -q 'bystander: .*err= 0' /tmp/initiator.log
+}

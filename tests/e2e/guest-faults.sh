@@ -14,17 +14,6 @@ before=$(resources)
 batch='--iodepth=16 --iodepth_batch_submit=8 --iodepth_batch_complete_max=16'
 here="--hostname=$ADDR"
 
-as_before() {
-	wait_for 5 nothing_new && return
-	echo "before: $before"
-	echo "now:    $(resources)"
-	return 1
-}
-
-nothing_new() {
-	[ "$(resources)" = "$before" ]
-}
-
 #
 # Bad input
 #

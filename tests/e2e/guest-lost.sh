@@ -304,17 +304,6 @@ mtu_differs() {
 	ok 'the target serves again' reachable
 }
 
-nothing_new() {
-	[ "$(resources)" = "$before" ]
-}
-
-nothing_is_left() {
-	wait_for 10 nothing_new && no_leftovers && return
-	echo "before: $before"
-	echo "now:    $(resources)"
-	return 1
-}
-
 if [ "$1" = 1 ]; then
 	ok 'the target outlives it all' serve_until_told
 	ok 'and leaves no process' no_leftovers

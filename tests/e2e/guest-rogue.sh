@@ -53,22 +53,6 @@ all_freed() {
 	return 1
 }
 
-# Another client's job runs while all of it happens.
-start_bystander() {
-	start_initiator --name=bystander --hostname="$ADDR" --rw=randwrite \
-		--bs=4k --size=256k --offset=512k --verify=crc32c \
-		--verify_fatal=1 --time_based --runtime=300 --qps=2 \
-		--rate_iops=200 --verify_backlog=16
-	wait_for 20 grep -q 'is here with 2' /tmp/target.log
-}
-
-bystander_fine() {
-	! ended "$initiator" && kill -INT "$initiator" &&
-		within 30 "$initiator"
-	cat /tmp/initiator.log
-	grep -q 'bystander: .*err= 0' /tmp/initiator.log
-}
-
 rogue_clients() {
 	start_target --size=1m --connect_timeout=3s
 	# From its first client on a target keeps the device open.
@@ -76,7 +60,7 @@ rogue_clients() {
 	wait_for 5 without_clients
 	with_target=$(resources)
 	with_descriptors=$(descriptors)
-	start_bystander
+	start_bystander --offset=512k --rate_iops=200
 	for client in $("$rogue" list clients); do
 		ok "a client: $client" meets "$client"
 		grep '^rogue: the first' "$tap_output" | sed 's/^/# /'
@@ -150,17 +134,6 @@ rogue_targets() {
 	END
 	kill "$peer"
 	wait "$peer"
-}
-
-nothing_new() {
-	[ "$(resources)" = "$before" ]
-}
-
-nothing_is_left() {
-	wait_for 10 nothing_new && no_leftovers && return
-	echo "before: $before"
-	echo "now:    $(resources)"
-	return 1
 }
 
 rogue_clients

@@ -13,17 +13,6 @@ setup=$2
 nr_cycles=${3:-1000}
 before=$(resources)
 
-nothing_new() {
-	[ "$(resources)" = "$before" ]
-}
-
-as_before() {
-	wait_for 5 nothing_new && return
-	echo "before: $before"
-	echo "now:    $(resources)"
-	return 1
-}
-
 # shows CMD...: with its last lines shown as comments
 shows() {
 	description=$1
