@@ -4,8 +4,11 @@
 # Installs what is missing, builds, and runs every test. As root on Debian or
 # Ubuntu. Last line: "N passed, N failed, N skipped"; exits 0 when none failed.
 #
-# usage: tests/run.sh [STEP...]    only these steps, in the order given
+# usage: tests/run.sh [STEP...]    only these steps, one after the other
 #        tests/run.sh --list       the steps
+#
+# Without a STEP, first what all others need, then the guests' steps beside the
+# host's: an emulated guest has one CPU, and so has what runs beside it.
 #
 # Each step's output goes to build/log/STEP.log; of a step that failed the
 # lines that say so are printed.
@@ -15,19 +18,18 @@ cd "$(dirname "$0")/.." || exit 1
 top=$PWD
 log=$top/build/log
 fio_dir=$top/build/fio
-jobs=$(nproc)
-passed=0
-failed=0
-skipped=0
-began=$(date +%s)
+jobs=${RUN_JOBS:-$(nproc)}
+began=${RUN_BEGAN:-$(date +%s)}
 
-steps="deps gcc clang sanitizers valgrind mutations lint distcheck budget native
-native-sync boundaries modes releases native-sanitizers tsan bench guest-verbs
-guest-6.1 guest-two guest-examples guest-outside guest-sync guest-poll"
+first_steps='deps gcc'
+host_steps='clang sanitizers valgrind mutations lint distcheck budget native
+native-sync boundaries modes releases native-sanitizers tsan bench'
+guest_steps='guest-verbs guest-6.1 guest-two guest-examples guest-outside
+guest-sync guest-poll'
 # Those whose time limits ask for a machine with nothing else to do, or that
 # take long: by name only.
-more_steps="package guest-faults guest-rogue guest-security guest-lost guest-setup
-guest-soak guest-bench"
+more_steps='package guest-faults guest-rogue guest-security guest-lost
+guest-setup guest-soak guest-bench'
 
 say() {
 	printf '%4ds  %s\n' $(($(date +%s) - began)) "$*"
@@ -65,8 +67,12 @@ step_deps() {
 		sh engine/fetch-fio-source.sh "$fio_dir"
 }
 
+# With what other steps take from here, so that none of them builds it while
+# another does.
 step_gcc() {
-	build build && check build
+	build build && make -C build -j "$jobs" tests/bench/bench_plan \
+		tests/e2e/rogue tests/e2e/setup tests/e2e/watch.la &&
+		check build
 }
 
 step_clang() {
@@ -214,48 +220,108 @@ step_guest_outside() {
 }
 
 # Counts TAP lines and automake's; a step without any counts as one test.
-count() {
-	name=$1 status=$2 file=$3
-	bare=$(sed 's/^\[[12]\] //' "$file")
+count() { # STEP STATUS FILE
+	bare=$(sed 's/^\[[12]\] //' "$3")
 	ok=$(echo "$bare" | grep -cE '^(ok |PASS: )')
 	skip=$(echo "$bare" | grep -cE '^(ok .*# SKIP|SKIP: )')
 	tap_skip=$(echo "$bare" | grep -cE '^ok .*# SKIP')
 	bad=$(echo "$bare" | grep -cE '^(not ok |FAIL: |XPASS: |ERROR: )')
 	ok=$((ok - tap_skip))
-	[ "$status" = 0 ] || [ "$bad" != 0 ] || bad=1
+	[ "$2" = 0 ] || [ "$bad" != 0 ] || bad=1
 	[ $((ok + skip + bad)) != 0 ] || ok=1
-	passed=$((passed + ok))
-	failed=$((failed + bad))
-	skipped=$((skipped + skip))
-	say "$name: $ok passed, $bad failed, $skip skipped"
+	echo "$ok $bad $skip" >"$log/$1.count"
+	say "$1: $ok passed, $bad failed, $skip skipped"
 	echo "$bare" | grep -E '^(ok .*# SKIP|SKIP: )'
 	[ "$bad" = 0 ] && return
 	echo "$bare" | grep -E '^(not ok |FAIL: |XPASS: |ERROR: )'
-	echo "--- the end of $file"
-	tail -n 40 "$file"
+	echo "--- the end of $3"
+	tail -n 40 "$3"
 	echo "---"
 }
 
+# What it says comes at once, whoever else is talking.
 run_step() {
-	file=$log/$1.log
 	function=step_$(echo "$1" | tr '.-' '__')
 	say "$1 ..."
-	("$function") >"$file" 2>&1 </dev/null
-	count "$1" $? "$file"
+	("$function") >"$log/$1.log" 2>&1 </dev/null
+	said=$(count "$1" $? "$log/$1.log")
+	echo "$said"
 }
 
-main() {
-	[ "${1-}" != --list ] || { echo "$steps $more_steps" && exit 0; }
-	mkdir -p "$log" || exit 1
-	[ $# != 0 ] || eval "set -- $(echo "$steps" | tr '\n' ' ')"
+run_steps() {
 	for step in "$@"; do
-		case " $(echo "$steps $more_steps" | tr '\n' ' ') " in
-		*" $step "*) run_step "$step" ;;
+		run_step "$step"
+	done
+}
+
+end_guests() {
+	kill -TERM -- "-$guests" 2>/dev/null
+	exit 130
+}
+
+# Two processes; the guests' has a group of its own, which can be ended whole.
+run_side_by_side() {
+	RUN_JOBS=$(((jobs + 1) / 2)) RUN_BEGAN=$began RUN_PART=1
+	export RUN_JOBS RUN_BEGAN RUN_PART
+	# shellcheck disable=SC2086 # lists of words
+	setsid sh tests/run.sh $guest_steps &
+	guests=$!
+	trap end_guests INT TERM HUP
+	# shellcheck disable=SC2086
+	sh tests/run.sh $host_steps
+	wait "$guests"
+	trap - INT TERM HUP
+}
+
+# The sum over these steps; one that left no count has not run to its end.
+total() {
+	for step in "$@"; do
+		cat "$log/$step.count" 2>/dev/null || echo 0 1 0
+	done | awk '{ passed += $1; failed += $2; skipped += $3 }
+		END {
+			printf "%d passed, %d failed, %d skipped\n",
+				passed, failed, skipped
+			exit failed != 0
+		}'
+}
+
+run_all() {
+	# shellcheck disable=SC2086 # lists of words
+	set -- $first_steps $host_steps $guest_steps
+	rm -f "$log"/*.count
+	# shellcheck disable=SC2086
+	run_steps $first_steps
+	run_side_by_side
+	total "$@"
+}
+
+all_steps() {
+	# shellcheck disable=SC2086 # lists of words
+	echo $first_steps $host_steps $guest_steps $more_steps
+}
+
+check_names() {
+	for step in "$@"; do
+		case " $(all_steps) " in
+		*" $step "*) ;;
 		*) echo "no step \"$step\": --list names them" >&2 && exit 2 ;;
 		esac
 	done
-	echo "$passed passed, $failed failed, $skipped skipped"
-	[ "$failed" = 0 ]
+}
+
+main() {
+	if [ "${1-}" = --list ]; then
+		all_steps
+		return
+	fi
+	check_names "$@"
+	mkdir -p "$log" || exit 1
+	if [ $# = 0 ]; then
+		run_all
+		return
+	fi
+	run_steps "$@"
+	[ -n "${RUN_PART-}" ] || total "$@"
 }
 
 main "$@"
