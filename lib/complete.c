@@ -2,7 +2,10 @@
 /* Polls the CQ, retires WRs by serial, turns CQEs into ended operations. */
 #include "complete.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "drain.h"
 
@@ -49,10 +52,48 @@ static cold void op_park(struct flight *flight, uint32_t index, uint32_t lane)
 {
 	struct op *op = op_get(&flight->ops, index);
 
-	if (!op->done.error)
+	if (!op_failed(op))
 		op->done = (struct wrb_done){ .user = op->done.user,
 					      .lane = lane };
 	flight_finish(flight, index);
+}
+
+/* All but user of the end of an operation that did not fail. */
+#define DONE_REST offsetof(struct wrb_done, error)
+
+static always_inline u64_pair done_ok(uint32_t lane)
+{
+	const struct wrb_done done = { .lane = lane };
+	u64_pair rest;
+
+	static_assert(sizeof(done) - DONE_REST == sizeof(rest),
+		      "it is written at once");
+	memcpy(&rest, (const char *)&done + DONE_REST, sizeof(rest));
+	return rest;
+}
+
+static always_inline void done_write(struct wrb_done *done, void *user,
+				     u64_pair rest)
+{
+	done->user = user;
+	memcpy((char *)done + DONE_REST, &rest, sizeof(rest));
+}
+
+/*
+ * The operation after another in the WR of both. Mostly it lies as far from it
+ * as that did from the one before: then the processor need not wait for the
+ * link to be read. The asm keeps the compiler from making that one again.
+ */
+static always_inline uint32_t op_next(const struct op *op, uint32_t index,
+				      uint32_t *step)
+{
+	uint32_t next = op->next;
+
+	if (likely(next == index + *step))
+		return index + *step;
+	*step = next - index;
+	__asm__ volatile("" : "+r"(next));
+	return next;
 }
 
 /*
@@ -69,8 +110,9 @@ static always_inline uint32_t retire_ok(struct flight *flight,
 	const uint32_t mask = lane->ring_mask, lane_index = lane->index;
 	uint32_t *free = flight->ops.free + flight->ops.nr_free;
 	struct wrb_done *done = sink->next;
+	const u64_pair ok = done_ok(lane_index);
 	const struct wrb_done *const full = sink->end;
-	uint32_t reads = 0;
+	uint32_t reads = 0, step = 1;
 
 	for (; serial != end; serial++) {
 		const struct lane_wr *wr = &ring[serial & mask];
@@ -80,21 +122,22 @@ static always_inline uint32_t retire_ok(struct flight *flight,
 		for (uint32_t n = lane_wr_nr_ops(wr); n; n--) {
 			const struct op *op = &ops[index];
 			const uint32_t at = index;
+			bool failed = false; /* in another of its WRs */
 
-			index = op->next;
-			if (op->what & OP_CUT && !cut_retire(flight, at))
-				continue;
+			if (n > 1)
+				index = op_next(op, index, &step);
+			if (op->what & OP_CUT) {
+				if (!cut_retire(flight, at))
+					continue;
+				failed = op_failed(op);
+			}
 			if (unlikely(done == full)) {
 				op_park(flight, at, lane_index);
 				continue;
 			}
-			*done++ = (struct wrb_done){
-				.user = op->done.user,
-				.lane = lane_index,
-			};
+			done_write(done++, op->done.user, ok);
 			*free++ = at;
-			/* An operation in one WR has not failed elsewhere. */
-			if (op->what & OP_CUT && op->done.error) {
+			if (unlikely(failed)) {
 				done[-1] = op->done;
 				flight->stats.failed++;
 			}
@@ -115,7 +158,7 @@ static cold void retire_failed(struct flight *flight, struct sink *sink,
 		struct op *op = op_get(&flight->ops, index);
 		uint32_t next = op->next;
 
-		if (op->what & OP_OPEN && !op->done.error)
+		if (op->what & OP_OPEN && !op_failed(op))
 			flight->nr_broken++;
 		op_fail(op, fate->status, fate->vendor_err, lane);
 		if (!(op->what & OP_CUT) || cut_retire(flight, index))
@@ -313,7 +356,7 @@ void complete_broken(struct flight *flight)
 	for (uint32_t n = staged->nr; n; n--) {
 		uint32_t index = op_row_pop(staged);
 
-		if (!op_get(&flight->ops, index)->done.error)
+		if (!op_failed(op_get(&flight->ops, index)))
 			op_row_push(staged, index);
 		else
 			complete_staged(flight, index);

@@ -16,11 +16,13 @@ struct flight {
 	struct op_table ops;
 	struct region_table regions;
 	struct lane *lanes;
+	struct chain *chains;	/* that the lanes write to, nr_chains */
 	struct plan_lane *room; /* one per lane, kept beside each other */
 	uint32_t *dirty;	/* lanes with an open chain, nr_dirty of them */
 	uint32_t *scratch;	/* max_ops, for unwinding */
 	struct ibv_cq *cq;
 	uint32_t nr_lanes;
+	uint32_t nr_chains;
 	uint32_t nr_dirty;
 	uint32_t nr_ready;
 	uint32_t nr_draining;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * One QP's ledger: which WRs are in flight, what each carries, and the ring of
- * WR templates that its next chain is written to.
+ * One QP's ledger: which WRs are in flight, what each carries, and the WR
+ * templates that its next chain is written to.
  *
  * Serials count the WRs of a lane from 0 and never restart. tail <= posted <=
  * head: [tail, posted) is in flight, [posted, head) is the open chain, written
@@ -34,10 +34,19 @@ static always_inline uint32_t lane_wr_reads(const struct lane_wr *wr)
 	return wr->ops_read >> 31;
 }
 
+/*
+ * The templates of one chain. Lanes share them that never have an open chain at
+ * the same time, so that they stay in the cache.
+ */
+struct chain {
+	struct ibv_send_wr *wrs; /* max_chain + 1, linked */
+	struct ibv_sge *sges;	 /* max_sge for each of max_chain */
+};
+
 struct lane {
 	struct ibv_qp *qp;
 	struct ibv_send_wr *next_wr; /* the next of wrs to be written */
-	struct ibv_send_wr *wrs;     /* max_chain + 1 templates, linked */
+	struct ibv_send_wr *wrs;     /* its chain's */
 	struct lane_wr *ring;	     /* ring_mask + 1 */
 	uint64_t head;
 	uint64_t posted;
@@ -45,13 +54,11 @@ struct lane {
 	uint32_t ring_mask;
 	uint32_t index;
 	uint32_t until_signal; /* WRs until one must be signalled */
-	uint32_t max_sge;
-	bool dirty;	     /* on the queue's list of lanes to be posted */
-	bool is_short;	     /* a post came short, see short_from */
-	bool marker;	     /* the drain marker was posted */
+	bool dirty;	       /* on the queue's list of lanes to be posted */
+	bool is_short;	       /* a post came short, see short_from */
+	bool marker;	       /* the drain marker was posted */
 	bool moved;	     /* we moved the QP to the error state ourselves */
 	uint64_t short_from; /* first serial that was not taken */
-	struct ibv_sge *sges;
 
 	enum wrb_lane_status state;
 	enum ibv_wc_status first_status;
@@ -64,9 +71,13 @@ struct lane {
 	uint64_t signalled;
 } __attribute__((__aligned__(64)));
 
-/* Makes a ready lane with `slots` WRs; 0 or -ENOMEM. */
+/* 0, or -ENOMEM; chain_free() is due either way. */
+int chain_init(struct chain *chain, uint32_t max_chain, uint32_t max_sge);
+void chain_free(struct chain *chain);
+
+/* Makes a ready lane with `slots` WRs; 0 or -ENOMEM. The chain outlives it. */
 int lane_init(struct lane *lane, uint32_t index, struct ibv_qp *qp,
-	      uint32_t slots, uint32_t max_chain, uint32_t max_sge);
+	      uint32_t slots, const struct chain *chain);
 void lane_free(struct lane *lane);
 
 /* An empty lane gets another QP, or none; it forgets its failure. */

@@ -35,14 +35,21 @@
 #define OP_OPEN (UINT64_C(2) << OP_STATE_SHIFT)
 /* Seen by the unwinding of a short post. */
 #define OP_SETTLED (UINT64_C(4) << OP_STATE_SHIFT)
+/* Some of it failed: done says how. */
+#define OP_FAILED (UINT64_C(8) << OP_STATE_SHIFT)
 
 /* One cache line. What does not fit is in struct op_cut, and rarely needed. */
 struct op {
-	/* As it will be handed back; without an error only user is valid. */
+	/* As it will be handed back; unless it failed, only user is valid. */
 	struct wrb_done done;
 	uint64_t what; /* op_what() */
-	uint64_t local_addr;
-	uint64_t remote_addr;
+	union {
+		struct {
+			uint64_t local_addr;
+			uint64_t remote_addr;
+		};
+		u64_pair addrs;
+	};
 	uint32_t length;
 	uint32_t next;
 } __attribute__((__aligned__(64)));
@@ -199,6 +206,11 @@ static always_inline bool op_is_read(const struct op *op)
 	return op->what >> OP_DIR_SHIFT;
 }
 
+static always_inline bool op_failed(const struct op *op)
+{
+	return op->what & OP_FAILED;
+}
+
 static inline int op_error(enum ibv_wc_status status)
 {
 	return status == IBV_WC_WR_FLUSH_ERR ? -ECANCELED : -EIO;
@@ -208,8 +220,9 @@ static inline int op_error(enum ibv_wc_status status)
 static inline void op_fail(struct op *op, enum ibv_wc_status status,
 			   uint32_t vendor_err, uint32_t lane)
 {
-	if (op->done.error)
+	if (op_failed(op))
 		return;
+	op->what |= OP_FAILED;
 	op->done.error = op_error(status);
 	op->done.status = status;
 	op->done.vendor_err = vendor_err;

@@ -139,7 +139,7 @@ static uint32_t settle_collect(struct flight *flight, const struct lane *lane,
 
 		if (!(op->what & OP_SETTLED)) {
 			op->what |= OP_SETTLED;
-			if (!op->done.error)
+			if (!op_failed(op))
 				op->done.lane = lane->index;
 			flight->scratch[nr++] = index;
 		}
@@ -165,7 +165,7 @@ static void settle_fail(struct flight *flight, uint32_t index)
 	struct op *op = op_get(&flight->ops, index);
 
 	op->what &= ~OP_SETTLED;
-	if (op->what & OP_OPEN && !op->done.error)
+	if (op->what & OP_OPEN && !op_failed(op))
 		flight->nr_broken++;
 	op_fail(op, IBV_WC_GENERAL_ERR, 0, op->done.lane);
 	if (!flight->ops.cuts[index].nr_wrs)

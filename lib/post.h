@@ -181,15 +181,24 @@ static always_inline bool post_written(struct post *post, uint32_t nr)
 	return likely(post->wr != post->end) || post_full(post);
 }
 
+/* Leaves a lane whose chain another lane is to write to. */
+static always_inline void post_close_lane(const struct post *post)
+{
+	post_leave_lane(post);
+	if (post->lane && lane_chain(post->lane))
+		post_chain(post->flight, post->lane);
+}
+
 /*
  * How many WRs may be written to a lane before the next post_written(): so many
- * of nr that the chain gets full, or one is to be signalled.
+ * of nr that the chain gets full, or one is to be signalled. The lanes share
+ * their chain.
  */
 static always_inline uint32_t post_row(struct post *post, uint32_t lane,
 				       uint32_t nr)
 {
 	if (unlikely(lane != post->lane_index)) {
-		post_leave_lane(post);
+		post_close_lane(post);
 		post_enter_lane(post, lane);
 	}
 	if (nr > post->end - post->wr)

@@ -120,6 +120,29 @@ static void flight_set(struct flight *flight, const struct wrb_attr *attr)
 	flight->log = (struct log){ attr->log, attr->log_arg };
 }
 
+/*
+ * Under WRB_STRIPE_BATCH a lane's chain is posted before the next lane's
+ * begins: one is enough.
+ */
+static int chains_init(struct wrb_queue *queue, const struct wrb_attr *attr)
+{
+	struct flight *flight = &queue->flight;
+	uint32_t nr = attr->stripe == WRB_STRIPE_BATCH ? 1 : attr->nr_qps;
+
+	flight->chains = calloc(nr, sizeof(*flight->chains));
+	if (!flight->chains)
+		return -ENOMEM;
+	flight->nr_chains = nr;
+	for (uint32_t i = 0; i < nr; i++) {
+		int err = chain_init(&flight->chains[i], flight->max_chain,
+				     queue->rules.max_sge);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 static int lanes_init(struct wrb_queue *queue, const struct wrb_attr *attr)
 {
 	struct flight *flight = &queue->flight;
@@ -129,8 +152,8 @@ static int lanes_init(struct wrb_queue *queue, const struct wrb_attr *attr)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < attr->nr_qps; i++) {
 		int err = lane_init(&flight->lanes[i], i, attr->qps[i],
-				    flight->slots, flight->max_chain,
-				    queue->rules.max_sge);
+				    flight->slots,
+				    &flight->chains[i % flight->nr_chains]);
 
 		if (err)
 			return err;
@@ -184,6 +207,8 @@ wrb_export int wrb_queue_create(const struct wrb_attr *user_attr,
 	if (!err)
 		err = region_table_init(&queue->flight.regions, attr.nr_qps);
 	if (!err)
+		err = chains_init(queue, &attr);
+	if (!err)
 		err = lanes_init(queue, &attr);
 	if (err) {
 		wrb_queue_destroy(queue);
@@ -203,6 +228,9 @@ wrb_export void wrb_queue_destroy(struct wrb_queue *queue)
 	for (uint32_t i = 0; i < flight->nr_lanes; i++)
 		lane_free(&flight->lanes[i]);
 	free(flight->lanes);
+	for (uint32_t i = 0; i < flight->nr_chains; i++)
+		chain_free(&flight->chains[i]);
+	free(flight->chains);
 	free(flight->room);
 	free(flight->dirty);
 	free(flight->scratch);

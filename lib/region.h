@@ -48,14 +48,18 @@ static inline const struct region *region_get(const struct region_table *table,
 	return &table->regions[id];
 }
 
-/* At least one byte, and all in the region; no sum that could wrap. */
-static always_inline bool region_holds(uint64_t region_bytes, uint64_t offset,
+/*
+ * At least one byte, and all in both regions. They have REGION_MAX_BYTES at
+ * most; so, as numbers with a sign, no offset may be below 0, nor what is left
+ * behind it, nor what is left behind the last byte.
+ */
+static always_inline bool regions_hold(u64_pair bytes, u64_pair offsets,
 				       uint32_t length)
 {
-	uint64_t rest;
+	const u64_pair rest = bytes - offsets;
+	const u64_pair signs = offsets | rest | (rest - length);
 
-	return !__builtin_sub_overflow(region_bytes, offset, &rest) &&
-	       (uint64_t)length - 1 < rest;
+	return length && (int64_t)(signs[0] | signs[1]) >= 0;
 }
 
 #endif /* WRB_REGION_H */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* From operations to doorbells: add, submit, and the same as a dry run. */
+#include <assert.h>
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "complete.h"
@@ -20,18 +22,33 @@ static always_inline uint32_t op_regions(const struct wrb_op *op)
  * holds what they share; the op table's moving parts are beside it.
  */
 struct stager {
+	struct op *ops;
 	uint32_t *free_top; /* above the next that is free */
 	uint32_t *place;    /* of the next among those staged */
 	uint32_t regions;
 	uint64_t what; /* of a WRITE between them */
-	uint64_t local_addr, local_bytes;
-	uint64_t remote_addr, remote_bytes;
+	u64_pair addrs, bytes;
 };
+
+/* Both offsets of an operation; they are not aligned. */
+static always_inline u64_pair op_offsets(const struct wrb_op *op)
+{
+	u64_pair offsets;
+
+	static_assert(offsetof(struct wrb_op, remote_offset) ==
+			      offsetof(struct wrb_op, local_offset) + 8,
+		      "they are loaded at once");
+	memcpy(&offsets,
+	       (const char *)op + offsetof(struct wrb_op, local_offset),
+	       sizeof(offsets));
+	return offsets;
+}
 
 static always_inline struct stager stage_begin(struct flight *flight)
 {
 	op_row_reserve(&flight->ops.staged, flight->ops.nr_free);
 	return (struct stager){
+		.ops = flight->ops.ops,
 		.free_top = flight->ops.free + flight->ops.nr_free,
 		.place = op_row_end(&flight->ops.staged),
 	};
@@ -61,21 +78,18 @@ static always_inline bool stage_row(const struct flight *flight,
 		return false;
 	stager->regions = op_regions(from);
 	stager->what = op_what(from->local, from->remote, WRB_WRITE);
-	stager->local_addr = local->addr;
-	stager->local_bytes = local->length[WRB_LOCAL];
-	stager->remote_addr = remote->addr;
-	stager->remote_bytes = remote->length[WRB_REMOTE];
+	stager->addrs = (u64_pair){ local->addr, remote->addr };
+	stager->bytes = (u64_pair){ local->length[WRB_LOCAL],
+				    remote->length[WRB_REMOTE] };
 	return true;
 }
 
 /* At least one byte, within both regions, in a direction that there is. */
 static always_inline bool stage_valid(const struct stager *stager,
-				      const struct wrb_op *from)
+				      const struct wrb_op *from,
+				      u64_pair offsets)
 {
-	return region_holds(stager->local_bytes, from->local_offset,
-			    from->length) &&
-	       region_holds(stager->remote_bytes, from->remote_offset,
-			    from->length) &&
+	return regions_hold(stager->bytes, offsets, from->length) &&
 	       (uint32_t)from->dir <= WRB_READ;
 }
 
@@ -87,18 +101,15 @@ static cold int stage_refuse(const struct wrb_op *from)
 	return -ERANGE;
 }
 
-static always_inline void stage(const struct flight *flight,
-				struct stager *stager,
-				const struct wrb_op *from)
+static always_inline void stage(struct stager *stager,
+				const struct wrb_op *from, u64_pair offsets)
 {
 	uint32_t index = *--stager->free_top;
-	struct op *op = op_get(&flight->ops, index);
+	struct op *op = &stager->ops[index];
 
 	op->done.user = from->user;
-	op->done.error = 0;
 	op->what = stager->what | (uint64_t)from->dir << OP_DIR_SHIFT;
-	op->local_addr = stager->local_addr + from->local_offset;
-	op->remote_addr = stager->remote_addr + from->remote_offset;
+	op->addrs = stager->addrs + offsets;
 	op->length = from->length;
 	*stager->place++ = index;
 }
@@ -111,7 +122,9 @@ static cold int stage_full(const struct flight *flight,
 
 	if (!stage_row(flight, &stager, from))
 		return -EINVAL;
-	return stage_valid(&stager, from) ? -EAGAIN : stage_refuse(from);
+	return stage_valid(&stager, from, op_offsets(from))
+		       ? -EAGAIN
+		       : stage_refuse(from);
 }
 
 wrb_export int wrb_addv(struct wrb_queue *queue, const struct wrb_op *ops,
@@ -132,11 +145,13 @@ wrb_export int wrb_addv(struct wrb_queue *queue, const struct wrb_op *ops,
 			break;
 		}
 		do {
-			if (unlikely(!stage_valid(&stager, op))) {
+			const u64_pair offsets = op_offsets(op);
+
+			if (unlikely(!stage_valid(&stager, op, offsets))) {
 				err = stage_refuse(op);
 				break;
 			}
-			stage(flight, &stager, op);
+			stage(&stager, op, offsets);
 		} while (++op != end && op_regions(op) == stager.regions);
 	}
 	stage_end(flight, &stager);
@@ -433,12 +448,15 @@ struct dry_run {
 	struct wrb_plan_wr *wrs;
 	uint32_t max;
 	uint32_t nr;
+	uint32_t lane_after; /* of the first WR that was not collected */
 };
 
 static void dry_add(struct dry_run *run, const struct plan_wr *wr)
 {
 	const struct flight *flight = run->flight;
 
+	if (run->nr == run->max)
+		run->lane_after = wr->lane;
 	if (run->nr++ >= run->max)
 		return;
 	run->wrs[run->nr - 1] = (struct wrb_plan_wr){
@@ -450,6 +468,14 @@ static void dry_add(struct dry_run *run, const struct plan_wr *wr)
 		.remote_addr = wr->remote_addr,
 		.rkey = flight->regions.regions[wr->remote].keys[wr->lane],
 	};
+}
+
+/* Lanes that share their chain post it before another writes to it. */
+static bool dry_hands_over(const struct dry_run *run, uint32_t nr, uint32_t i)
+{
+	uint32_t next = i + 1 < nr ? run->wrs[i + 1].lane : run->lane_after;
+
+	return run->flight->nr_chains == 1 && next != run->wrs[i].lane;
 }
 
 /*
@@ -468,8 +494,9 @@ static void dry_signal(const struct dry_run *run, uint32_t nr, uint32_t lane,
 		if (wr->lane != lane)
 			continue;
 		seen++;
-		wr->chain_end =
-			++chain == flight->max_chain || seen == nr_planned;
+		wr->chain_end = ++chain == flight->max_chain ||
+				seen == nr_planned ||
+				dry_hands_over(run, nr, i);
 		wr->signalled = !--until || wr->chain_end;
 		if (wr->signalled)
 			until = flight->signal_interval;
@@ -483,7 +510,7 @@ wrb_export int wrb_explain(struct wrb_queue *queue, struct wrb_plan_wr *wrs,
 {
 	struct flight *flight = &queue->flight;
 	const struct op_row *staged = &flight->ops.staged;
-	struct dry_run run = { flight, wrs, max, 0 };
+	struct dry_run run = { flight, wrs, max, 0, PLAN_NO_LANE };
 	struct plan_wr wr;
 	struct plan plan;
 

@@ -102,6 +102,8 @@ mutate "one SGE over two regions" plan.h 'I[26]' \
 	's/op->what != what ||/(op->what ^ what) \& OP_KIND ||/'
 mutate "a chain with a cycle" post.c I3 \
 	's/last->next = NULL/last->next = lane->wrs/'
+mutate "a chain that lanes share is not posted before the next" post.h I \
+	's/post_close_lane(post);$/post_leave_lane(post);/'
 mutate "an operation for one lane goes to the first" submit.c 'I4|was named' \
 	's/submit_whole_op(flight, lane, index)/submit_whole_op(flight, 0, index)/'
 mutate "an operation alone takes no room" submit.c I4 \

@@ -6,12 +6,15 @@
 
 static struct ibv_qp some_qp;
 
+static struct chain chain;
+
 static int setup(void **state)
 {
 	struct lane *lane = aligned_alloc(64, sizeof(*lane));
 
 	assert_non_null(lane);
-	assert_int_equal(lane_init(lane, 9, &some_qp, 5, 4, 3), 0);
+	assert_int_equal(chain_init(&chain, 4, 3), 0);
+	assert_int_equal(lane_init(lane, 9, &some_qp, 5, &chain), 0);
 	*state = lane;
 	return 0;
 }
@@ -19,6 +22,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	lane_free(*state);
+	chain_free(&chain);
 	free(*state);
 	return 0;
 }
@@ -39,7 +43,7 @@ static void lane_ring_holds_slots_and_marker(void **state)
 
 	(void)state;
 	for (uint32_t slots = 1; slots < 70; slots++) {
-		assert_int_equal(lane_init(&lane, 0, NULL, slots, 1, 1), 0);
+		assert_int_equal(lane_init(&lane, 0, NULL, slots, &chain), 0);
 		assert_true(lane.ring_mask >= slots);
 		assert_int_equal(lane.ring_mask & (lane.ring_mask + 1), 0);
 		assert_true(lane.ring_mask < 2 * slots + 1);
@@ -47,13 +51,14 @@ static void lane_ring_holds_slots_and_marker(void **state)
 	}
 }
 
-static void lane_templates_are_linked_with_own_sges(void **state)
+static void chain_templates_are_linked_with_own_sges(void **state)
 {
 	const struct lane *lane = *state;
 
+	assert_ptr_equal(lane->wrs, chain.wrs);
 	for (uint32_t i = 0; i < 4; i++) {
-		assert_ptr_equal(lane->wrs[i].next, &lane->wrs[i + 1]);
-		assert_ptr_equal(lane->wrs[i].sg_list, &lane->sges[i * 3]);
+		assert_ptr_equal(chain.wrs[i].next, &chain.wrs[i + 1]);
+		assert_ptr_equal(chain.wrs[i].sg_list, &chain.sges[i * 3]);
 	}
 }
 
@@ -144,7 +149,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		lane_test(lane_new_is_ready_and_empty),
 		cmocka_unit_test(lane_ring_holds_slots_and_marker),
-		lane_test(lane_templates_are_linked_with_own_sges),
+		lane_test(chain_templates_are_linked_with_own_sges),
 		lane_test(lane_enter_keeps_what_each_wr_carries),
 		lane_test(lane_enter_most_ops_fit),
 		lane_test(lane_entry_wraps_in_ring),

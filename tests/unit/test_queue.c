@@ -227,21 +227,23 @@ static uint64_t manual_bytes(const struct wrb_attr *attr, uint64_t ring)
 		attr->max_sge ? attr->max_sge : attr->limits.max_send_sge;
 
 	chain = chain < slots ? chain : slots;
-	return 576 + 32 * sge + 96 * attr->max_ops +
+	return 592 + 32 * sge + 96 * attr->max_ops +
 	       (attr->flags & WRB_SORT ? 32 * attr->max_ops : 0) +
-	       attr->nr_qps *
-		       (228 + 128 * (chain + 1) + 16 * chain * sge + 8 * ring);
+	       (attr->stripe == WRB_STRIPE_BATCH ? 1 : attr->nr_qps) *
+		       (144 + 128 * chain + 16 * chain * sge) +
+	       attr->nr_qps * (228 + 8 * ring);
 }
 
 static void create_memory_is_what_the_manual_says(void **state)
 {
 	static const struct {
 		uint32_t max_send_wr, ring, max_ops, sge, chain, flags;
+		enum wrb_stripe stripe;
 	} cases[] = {
-		{ 16, 16, 64, 0, 0, 0 },
-		{ 17, 32, 1000, 2, 5, WRB_SORT },
-		{ 1000, 1024, 1, 1, 0, WRB_MERGE },
-		{ 2, 2, 7, 4, 1, WRB_SORT },
+		{ 16, 16, 64, 0, 0, 0, WRB_STRIPE_BATCH },
+		{ 17, 32, 1000, 2, 5, WRB_SORT, WRB_STRIPE_ROUND_ROBIN },
+		{ 1000, 1024, 1, 1, 0, WRB_MERGE, WRB_STRIPE_OFFSET },
+		{ 2, 2, 7, 4, 1, WRB_SORT, WRB_STRIPE_BATCH },
 	};
 
 	if (!no_alloc_works() || sizeof(void *) != 8)
@@ -255,6 +257,7 @@ static void create_memory_is_what_the_manual_says(void **state)
 		f->attr.max_sge = cases[i].sge;
 		f->attr.max_chain = cases[i].chain;
 		f->attr.flags = cases[i].flags;
+		f->attr.stripe = cases[i].stripe;
 		before = no_alloc_bytes();
 		assert_int_equal(wrb_queue_create(&f->attr, &f->queue), 0);
 		assert_int_equal(no_alloc_bytes() - before,

@@ -125,12 +125,25 @@ static void region_add_table_full_enospc(void **state)
 	assert_int_equal(region_add(table, &region), 4095);
 }
 
-static bool holds(uint64_t offset, uint32_t length)
+/* The same of either region, the other one being large enough. */
+static bool holds_of(uint64_t bytes, uint64_t offset, uint32_t length)
 {
-	return region_holds(100, offset, length);
+	const uint64_t large = REGION_MAX_BYTES;
+	const bool local = regions_hold((u64_pair){ bytes, large },
+					(u64_pair){ offset, 0 }, length);
+	const bool remote = regions_hold((u64_pair){ large, bytes },
+					 (u64_pair){ 0, offset }, length);
+
+	assert_int_equal(local, remote);
+	return local;
 }
 
-static void region_holds_no_sum_wraps(void **state)
+static bool holds(uint64_t offset, uint32_t length)
+{
+	return holds_of(100, offset, length);
+}
+
+static void regions_hold_no_sum_wraps(void **state)
 {
 	(void)state;
 	assert_true(holds(0, 100));
@@ -141,10 +154,17 @@ static void region_holds_no_sum_wraps(void **state)
 	assert_false(holds(100, 1));
 	assert_false(holds(UINT64_MAX, 2));
 	assert_false(holds(2, UINT32_MAX));
-	assert_true(
-		region_holds(UINT64_C(1) << 48, (UINT64_C(1) << 48) - 1, 1));
-	assert_false(region_holds(0, 0, 1));
+	assert_true(holds_of(REGION_MAX_BYTES, REGION_MAX_BYTES - 1, 1));
+	assert_false(holds_of(REGION_MAX_BYTES, REGION_MAX_BYTES, 1));
+	assert_false(holds_of(0, 0, 1));
 	assert_false(holds(UINT64_MAX - 3, UINT32_MAX));
+	for (uint32_t shift = 7; shift < 64; shift++)
+		for (int near = -2; near <= 2; near++) {
+			uint64_t offset = (UINT64_C(1) << shift) + near;
+
+			assert_false(holds(offset, 1));
+			assert_false(holds(offset, UINT32_MAX));
+		}
 }
 
 #define region_test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -159,7 +179,7 @@ int main(void)
 		region_test(region_remove_id_is_given_out_again),
 		region_test(region_get_wrong_side_or_id_null),
 		region_test(region_add_table_full_enospc),
-		cmocka_unit_test(region_holds_no_sum_wraps),
+		cmocka_unit_test(regions_hold_no_sum_wraps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
