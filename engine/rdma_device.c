@@ -273,17 +273,15 @@ int rdma_device_reg(struct rdma_device *dev, const struct engine_env *env,
 bool rdma_device_cq_events(struct rdma_device *dev)
 {
 	struct ibv_cq *cq;
-	bool any = false;
 	void *context;
 
-	while (!ibv_get_cq_event(dev->comp, &cq, &context)) {
-		any = true;
-		dev->unacked++;
-	}
+	if (ibv_get_cq_event(dev->comp, &cq, &context))
+		return false;
+	dev->unacked++;
 	/* Acknowledging takes a lock: seldom, but before the count wraps. */
 	if (dev->unacked >= ACK_CQ_EVENTS_AT) {
 		ibv_ack_cq_events(dev->cq, dev->unacked);
 		dev->unacked = 0;
 	}
-	return any;
+	return true;
 }

@@ -42,7 +42,7 @@ void rdma_device_qp_attr(const struct rdma_device *dev,
 int rdma_device_reg(struct rdma_device *dev, const struct engine_env *env,
 		    void *addr, size_t length, struct ibv_mr **mr);
 
-/* Takes the events of the CQ channel; true if there were any. */
+/* Takes an event off the CQ channel, one for each arming; false: there is none. */
 bool rdma_device_cq_events(struct rdma_device *dev);
 
 #endif /* ENGINE_RDMA_DEVICE_H */
