@@ -475,13 +475,42 @@ static int say_lost(struct rdma *r, const struct lane *lane,
 
 	if (event->type == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		say(r, "the RDMA device %s was removed", r->dev.name);
-	else
+	else if (event->type == RDMA_CM_EVENT_DISCONNECTED)
 		say(r,
 		    "the target %s has closed the connection of QP %u of %u "
 		    "(number %u): it ended, was killed, or gave this host up; "
 		    "see what it says",
 		    r->peer, lane_index(r, lane) + 1, r->t.nr_qps, qp_num);
+	else
+		say(r,
+		    "the connection of QP %u of %u (number %u) to %s has "
+		    "failed (%s): check that the target still runs and that "
+		    "the path to it is up",
+		    lane_index(r, lane) + 1, r->t.nr_qps, qp_num, r->peer,
+		    rdma_event_str(event->type));
 	return -ECONNRESET;
+}
+
+/*
+ * A lane that is up belongs to the queue: whatever happens to its connection,
+ * its QP stays until the queue has let go of it. The CM may give up on its last
+ * message of the connecting long after both sides have seen it done.
+ */
+static int on_up(struct rdma *r, const struct lane *lane,
+		 const struct cm_event *event)
+{
+	switch (event->type) {
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_REJECTED:
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		return say_lost(r, lane, event);
+	default:
+		return 0;
+	}
 }
 
 int rdma_lane_event(struct rdma *r, const struct cm_event *event)
@@ -490,6 +519,8 @@ int rdma_lane_event(struct rdma *r, const struct cm_event *event)
 
 	if (lane->id != event->id)
 		return 0; /* the anchor's */
+	if (lane->state == LANE_UP)
+		return on_up(r, lane, event);
 	switch (event->type) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		return on_addr(r, lane);

@@ -37,6 +37,14 @@ tests_unit_test_token_SOURCES = tests/unit/test_token.c \
 tests_unit_test_token_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/engine
 tests_unit_test_token_CFLAGS = $(unit_cflags) $(CRYPTO_CFLAGS)
 tests_unit_test_token_LDADD = $(CMOCKA_LIBS) $(CRYPTO_LIBS)
+
+check_PROGRAMS += tests/unit/test_rdma_lane
+tests_unit_test_rdma_lane_SOURCES = tests/unit/test_rdma_lane.c
+tests_unit_test_rdma_lane_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/engine
+tests_unit_test_rdma_lane_CFLAGS = $(unit_cflags)
+tests_unit_test_rdma_lane_LDADD = engine/libengine.la lib/libmemdev.la \
+	lib/libwrb-core.la $(RDMACM_LIBS) $(IBVERBS_LIBS) $(CRYPTO_LIBS) \
+	$(CMOCKA_LIBS)
 endif
 
 check_PROGRAMS += tests/unit/test_reap

@@ -131,7 +131,7 @@ all_connected() {
 	[ "$(rdma resource show qp | grep -c 'type RC state RTS')" = 30 ]
 }
 
-lost_why='it ended, was killed|does not answer|has completed for 5000 ms|does not say why'
+lost_why='it ended, was killed|has failed \(RDMA_CM|does not answer|has completed for 5000 ms|does not say why'
 each_says_why() {
 	for name in $(twelve_ways | sed 's/--name=//; s/ .*//'); do
 		has /tmp/initiator.log \

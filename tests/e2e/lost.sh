@@ -11,14 +11,22 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 
+# The monitor does a command when it has read all of it, and forgets it when the
+# caller hangs up before: wait for the next prompt.
 monitor() { # GUEST COMMAND
 	perl -MIO::Socket::UNIX -e '
 		my ($path, $command) = @ARGV;
 		my $monitor = IO::Socket::UNIX->new(Peer => $path)
 			or die "lost.sh: $path: $!\n";
-		sysread($monitor, my $prompt, 4096);
-		syswrite($monitor, "$command\n");
-		sysread($monitor, my $answer, 4096);
+		alarm(10);
+		for my $send ("", "$command\n") {
+			syswrite($monitor, $send);
+			my $said = "";
+			until ($said =~ /\(qemu\) $/) {
+				sysread($monitor, $said, 4096, length($said))
+					or die "lost.sh: $path: it hung up\n";
+			}
+		}
 	' "$work/guest$1.sock" "$2"
 }
 
