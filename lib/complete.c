@@ -96,6 +96,40 @@ static always_inline uint32_t op_next(const struct op *op, uint32_t index,
 	return next;
 }
 
+/* What retiring WRs of a lane adds to, by value. */
+struct retiring {
+	struct op *ops;
+	uint32_t *free;
+	struct wrb_done *done;
+	const struct wrb_done *full; /* the end of done */
+	u64_pair ok;
+	uint32_t lane;
+};
+
+/* A WR of an operation has moved its bytes. */
+static always_inline void retire_op(struct flight *flight, struct retiring *to,
+				    uint32_t index)
+{
+	const struct op *op = &to->ops[index];
+	bool failed = false; /* in another of its WRs */
+
+	if (op->what & OP_CUT) {
+		if (!cut_retire(flight, index))
+			return;
+		failed = op_failed(op);
+	}
+	if (unlikely(to->done == to->full)) {
+		op_park(flight, index, to->lane);
+		return;
+	}
+	done_write(to->done++, op->done.user, to->ok);
+	*to->free++ = index;
+	if (unlikely(failed)) {
+		to->done[-1] = op->done;
+		flight->stats.failed++;
+	}
+}
+
 /*
  * Retires the WRs of [serial, end), which have moved their bytes. Returns how
  * many of them were READs.
@@ -105,46 +139,33 @@ static always_inline uint32_t retire_ok(struct flight *flight,
 					const struct lane *lane,
 					uint64_t serial, uint64_t end)
 {
-	struct op *const ops = flight->ops.ops;
 	const struct lane_wr *const ring = lane->ring;
-	const uint32_t mask = lane->ring_mask, lane_index = lane->index;
-	uint32_t *free = flight->ops.free + flight->ops.nr_free;
-	struct wrb_done *done = sink->next;
-	const u64_pair ok = done_ok(lane_index);
-	const struct wrb_done *const full = sink->end;
+	const uint32_t mask = lane->ring_mask;
+	struct retiring to = {
+		.ops = flight->ops.ops,
+		.free = flight->ops.free + flight->ops.nr_free,
+		.done = sink->next,
+		.full = sink->end,
+		.ok = done_ok(lane->index),
+		.lane = lane->index,
+	};
 	uint32_t reads = 0, step = 1;
 
 	for (; serial != end; serial++) {
 		const struct lane_wr *wr = &ring[serial & mask];
-		uint32_t index = wr->first_op;
+		uint32_t index = wr->first_op, left = lane_wr_nr_ops(wr);
 
 		reads += lane_wr_reads(wr);
-		for (uint32_t n = lane_wr_nr_ops(wr); n; n--) {
-			const struct op *op = &ops[index];
-			const uint32_t at = index;
-			bool failed = false; /* in another of its WRs */
-
-			if (n > 1)
-				index = op_next(op, index, &step);
-			if (op->what & OP_CUT) {
-				if (!cut_retire(flight, at))
-					continue;
-				failed = op_failed(op);
-			}
-			if (unlikely(done == full)) {
-				op_park(flight, at, lane_index);
-				continue;
-			}
-			done_write(done++, op->done.user, ok);
-			*free++ = at;
-			if (unlikely(failed)) {
-				done[-1] = op->done;
-				flight->stats.failed++;
-			}
+		if (unlikely(!left)) /* the marker */
+			continue;
+		retire_op(flight, &to, index);
+		while (--left) {
+			index = op_next(&to.ops[index], index, &step);
+			retire_op(flight, &to, index);
 		}
 	}
-	flight->ops.nr_free = (uint32_t)(free - flight->ops.free);
-	sink->next = done;
+	flight->ops.nr_free = (uint32_t)(to.free - flight->ops.free);
+	sink->next = to.done;
 	return reads;
 }
 

@@ -125,7 +125,7 @@ mutate "neighbours in local memory take an SGE each" plan.h I6 \
 mutate "sorting is not stable" plan_sort.c 'I6|explained' \
 	's/items\[k - 1\]\.key > item\.key/items[k - 1].key >= item.key/'
 mutate "what finds no room in done is lost" complete.c 'I[78]' \
-	's/op_park(flight, at, lane_index);/;/'
+	's/op_park(flight, index, to->lane);/;/'
 mutate "a short post forgets what was not taken" post.c 'I[78]' \
 	's/^	op_row_push_front(.*/	(void)op_row_push_front;/'
 mutate "operations end with their first WR" complete.c 'I[17]' \
