@@ -41,7 +41,8 @@
 /* To connect: the CM sends a message that was lost again after 4 s. */
 #define TIMEOUT_MS 12000
 #define SHORT_MS   700 /* the same, where it cannot succeed */
-#define MAX_TIMED  50
+#define WARM_UP	   50  /* cycles */
+#define PARTS	   10  /* of the others, to see whether they get slower */
 #define TEXT	   512
 
 extern char **environ;
@@ -609,35 +610,44 @@ static double time_cycle(const char *address)
 	return now_ms() - start;
 }
 
+/* Times nr cycles in PARTS, of each its median. */
+static void time_cycles(const char *address, uint32_t nr, double medians[PARTS])
+{
+	const uint32_t part = nr / PARTS;
+	double *times = calloc(part, sizeof(*times));
+
+	if (!times)
+		fail("no memory");
+	for (uint32_t p = 0; p < PARTS; p++) {
+		for (uint32_t i = 0; i < part; i++)
+			times[i] = time_cycle(address);
+		medians[p] = median(times, part);
+	}
+	free(times);
+}
+
 /* The first ones wait for caches and neighbours; they are not timed. */
 static int cycles(const char *address, uint32_t nr)
 {
-	double first[MAX_TIMED], last[MAX_TIMED], once, longest = 0;
 	struct target target = target_new();
 	int descriptors, target_descriptors;
+	double medians[PARTS];
 	int32_t objects;
 
-	if (!target_starts(&target, true) || nr < 3 * MAX_TIMED)
+	if (!target_starts(&target, true) || nr < WARM_UP + PARTS)
 		fail("the target does not start, or too few cycles");
-	for (uint32_t i = 0; i < MAX_TIMED; i++)
+	for (uint32_t i = 0; i < WARM_UP; i++)
 		time_cycle(address);
 	target_settles(&target);
 	objects = shim->nr_held;
 	descriptors = nr_descriptors(getpid());
 	target_descriptors = nr_descriptors(target.pid);
-	for (uint32_t i = MAX_TIMED; i < nr; i++) {
-		once = time_cycle(address);
-		longest = once > longest ? once : longest;
-		if (i < 2 * MAX_TIMED)
-			first[i - MAX_TIMED] = once;
-		if (i >= nr - MAX_TIMED)
-			last[i - (nr - MAX_TIMED)] = once;
-	}
+	time_cycles(address, nr - WARM_UP, medians);
 	target_settles(&target);
-	printf("%u cycles of %d QPs: the first %d took %.1f ms each, the last "
-	       "%.1f ms, the longest of all %.0f ms\n",
-	       nr, NR_QPS, MAX_TIMED, median(first, MAX_TIMED),
-	       median(last, MAX_TIMED), longest);
+	printf("%u cycles of %d QPs; medians of each tenth, ms:", nr, NR_QPS);
+	for (uint32_t p = 0; p < PARTS; p++)
+		printf(" %.1f", medians[p]);
+	putchar('\n');
 	printf("descriptors: %d before, %d after; of the target %d and %d\n",
 	       descriptors, nr_descriptors(getpid()), target_descriptors,
 	       nr_descriptors(target.pid));
@@ -645,7 +655,7 @@ static int cycles(const char *address, uint32_t nr)
 	    nr_descriptors(getpid()) != descriptors ||
 	    nr_descriptors(target.pid) != target_descriptors)
 		fail("something is left behind");
-	if (median(last, MAX_TIMED) > 1.5 * median(first, MAX_TIMED))
+	if (medians[PARTS - 1] > 1.5 * medians[0])
 		fail("the last cycles are slower than the first");
 	return target_ends(&target);
 }
