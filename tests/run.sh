@@ -139,6 +139,7 @@ step_bench() {
 
 step_guest_bench() {
 	VM_TIMEOUT=600 sh tests/e2e/vm.sh tests/bench/doorbells.sh &&
+		VM_TIMEOUT=300 sh tests/e2e/vm.sh tests/bench/idle.sh &&
 		sh tests/bench/smoke.sh guest
 }
 
