@@ -220,6 +220,13 @@ all_four() {
 	[ "$(rdma resource show qp | grep -c 'type RC state RTS')" = 4 ]
 }
 
+is_thread() { # processes|threads: for fio's thread=
+	case $1 in
+	threads) echo 1 ;;
+	*) echo 0 ;;
+	esac
+}
+
 dead_end() {
 	fails 10 'within connect_timeout=2000 ms' --hostname="$PEER" --rw=write \
 		--size=4k --connect_timeout=2s
@@ -258,26 +265,33 @@ silence() {
 }
 
 link_down() {
-	ok 'the link goes down, twelve processes of all kinds' lost 0 link down
-	link up
-	renew_device
-	ok 'the target serves again' reachable
+	for kind in processes threads; do
+		ok "the link goes down, twelve $kind of all kinds" \
+			lost "$(is_thread "$kind")" link down
+		link up
+		renew_device
+		ok 'the target serves again' reachable
+	done
 }
 
 frozen() {
-	ok "the target's host freezes, twelve processes of all kinds" lost 0 \
-		freeze
-	ok 'a frozen host: a connection is given up' dead_end
-	thaw
-	ok 'the target serves again' reachable
+	for kind in processes threads; do
+		ok "the target's host freezes, twelve $kind of all kinds" \
+			lost "$(is_thread "$kind")" freeze
+		ok 'a frozen host: a connection is given up' dead_end
+		thaw
+		ok 'the target serves again' reachable
+	done
 }
 
 unplugged() {
-	ok 'the cable is pulled, twelve threads of all kinds' lost 1 \
-		ask_host 'unplug 2'
-	ask_host 'plug 2'
-	renew_device
-	ok 'the target serves again' reachable
+	for kind in processes threads; do
+		ok "the cable is pulled, twelve $kind of all kinds" \
+			lost "$(is_thread "$kind")" ask_host 'unplug 2'
+		ask_host 'plug 2'
+		renew_device
+		ok 'the target serves again' reachable
+	done
 }
 
 pauses() {
