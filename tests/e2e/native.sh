@@ -338,7 +338,10 @@ bad 'pre_read=1 is refused' --pre_read=1
 bad 'offload' --io_submit_mode=offload
 bad 'read_iolog_chunked=1 is refused' --read_iolog=log --read_iolog_chunked=1
 bad 'role=target is refused with transport=memory' --role=target
-bad 'hostname= is missing' --transport=rdma
+bad 'role=target if this is the side that lends its memory' --transport=rdma
+bad 'filename=HOST/PORT/VERB is refused' --transport=rdma \
+	--filename=10.0.0.1/7470/write
+bad 'hostname= is missing' --transport=rdma --filename=/dev/shm/x
 bad 'size= is required' --size=0
 bad 'size= is required' --size=50%
 bad 'beyond filesize=1048576' --offset=512k --filesize=1m
