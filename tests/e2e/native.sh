@@ -385,13 +385,32 @@ ok 'refused: a log that reaches beyond the region' \
 	says 'are outside of the region of 1048576 bytes' log_out_of_range
 
 # -- job files -----------------------------------------------------------
-for file in "$here"/../../jobs/*.fio; do
+# Those that need a device, or another engine, are at least parsed.
+is_short() {
+	[ "$(wc -l <"$1")" -le 25 ]
+}
+jobs=$(cd "$here/../../jobs" && pwd)
+parses() {
+	ENGINE=$ENGINE TRANSPORT=rdma TARGET=localhost PORT=7471 RUNTIME=1 \
+		fio --parse-only "$1"
+}
+for file in "$jobs"/*.fio; do
+	ok "jobs/${file##*/} has at most 25 lines" is_short "$file"
+	what="jobs/${file##*/} is parsed"
+	if grep -q '^ioengine=rdma$' "$file" && ! fio --enghelp | grep -qw rdma; then
+		skip "$what" 'this fio has no engine rdma'
+	else
+		ok "$what" parses "$file"
+	fi
+done
+
+for file in "$jobs"/*.fio; do
 	name=${file##*/}
 	case $name in
 	target.fio | compare-builtin-rdma.fio) continue ;; # need a device
 	esac
 	ok "jobs/$name" env RUNTIME=1 ENGINE="$ENGINE" \
-		sh "$here/../../jobs/run.sh" "$file"
+		sh "$jobs/run.sh" "$file"
 done
 
 quickstart_batches() {
