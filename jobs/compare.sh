@@ -42,7 +42,6 @@ here=$(cd "$(dirname "$0")" && pwd) || exit 1
 . "$here/measure-lib.sh"
 
 fio=${FIO:-fio}
-engine=$(find_engine)
 remote_engine=''
 mode='' target='' ssh_to='' ops='write read' sizes='64 4k' batches=16 qps=1
 depth=64 rounds=3 runtime=5s ramp=2s port=7600 cm=-R device='' out='' serve=no
@@ -149,8 +148,7 @@ check() {
 
 check_programs() {
 	need "$fio" jq
-	[ -e "$engine" ] || die "there is no engine $engine; build it, or set ENGINE" 2
-	engine=$(realpath "$engine")
+	need_engine
 	remote_engine=${remote_engine:-$engine}
 	case " $tools " in
 	*' l'*) need ib_write_bw ib_read_bw ;;

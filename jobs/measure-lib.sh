@@ -14,6 +14,14 @@ find_engine() {
 	fi
 }
 
+# Sets $engine to its whole path.
+need_engine() {
+	engine=$(find_engine)
+	[ -f "$engine" ] ||
+		die "there is no engine $engine: sh jobs/quickstart.sh builds one, or set ENGINE=" 2
+	engine=$(realpath "$engine")
+}
+
 die() { # SENTENCE [STATUS]
 	echo "${me:?}: $1" >&2
 	exit "${2:-1}"

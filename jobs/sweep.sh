@@ -39,7 +39,6 @@ here=$(cd "$(dirname "$0")" && pwd) || exit 1
 . "$here/measure-lib.sh"
 
 fio=${FIO:-fio}
-engine=$(find_engine)
 target='' port=7471 transport=''
 batches='1 4 16 64' sizes='64 512 4k 16k 64k 256k' qps='1 4 16' depths=128
 rw='write read' runtime=2s ramp=1s region=64m settings='' out=''
@@ -103,8 +102,7 @@ parse() {
 
 check() {
 	need "$fio" jq
-	[ -e "$engine" ] || die "there is no engine $engine; build it, or set ENGINE" 2
-	engine=$(realpath "$engine")
+	need_engine
 	[ -n "$transport" ] || transport=${target:+rdma}
 	transport=${transport:-memory}
 	case $transport in

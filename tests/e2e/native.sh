@@ -414,13 +414,31 @@ for file in "$jobs"/*.fio; do
 done
 
 quickstart_batches() {
-	env ENGINE="$ENGINE" sh "$here/../../jobs/run.sh" \
-		"$here/../../jobs/quickstart.fio" 2>&1 >/dev/null |
+	env ENGINE="$ENGINE" sh "$jobs/run.sh" "$jobs/quickstart.fio" \
+		2>&1 >/dev/null |
 		sed -n 's/.* WRs.doorbell=\([0-9]*\).*/\1/p' >ratios
 	cat ratios
 	[ "$(awk '$1 >= 15' ratios | wc -l)" = 2 ]
 }
 ok 'jobs/quickstart.fio posts 15 WRs a doorbell' quickstart_batches
+
+ok 'run.sh says that there is no engine' says \
+	'there is no engine /nope.so' env ENGINE=/nope.so \
+	sh "$jobs/run.sh" "$jobs/quickstart.fio"
+ok 'run.sh refuses a target over memory' says 'takes no TRANSPORT=memory' \
+	env ENGINE="$ENGINE" TRANSPORT=memory sh "$jobs/run.sh" \
+	"$jobs/target.fio"
+ok 'run.sh wants to know the target' says 'needs TARGET=' \
+	env -u TARGET ENGINE="$ENGINE" sh "$jobs/run.sh" \
+	"$jobs/compare-builtin-rdma.fio"
+ok 'run.sh wants a job file' says 'sh jobs/run.sh JOB.fio' sh "$jobs/run.sh"
+run_helps() {
+	sh "$jobs/run.sh" --help >help 2>&1
+	run_status=$?
+	cat help
+	grep -q '^TARGET  *the target' help && [ "$run_status" = 0 ]
+}
+ok 'run.sh --help tells its environment' run_helps
 
 # -- loading -------------------------------------------------------------
 nr_options=$(grep -cE '^(WORD|NUMBER|TIME|TEXT)\(' "$here/../../engine/options.def")
