@@ -31,6 +31,14 @@ say() {
 	echo "$me: $*"
 }
 
+# engine_says FILE...: the first line in which the engine tells of a failure.
+engine_says() {
+	grep -h '^rdma_batch: ' "$@" 2>/dev/null |
+		grep -vE ': (ops=|port=|listening on |client .* (is here|has gone))' |
+		grep -vE 'makes fio reap|were wanted|may be read by everyone' |
+		head -n 1
+}
+
 need() { # PROGRAM...
 	for program; do
 		command -v "$program" >/dev/null ||
