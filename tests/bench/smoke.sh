@@ -152,6 +152,15 @@ starved_point() { # as if others had had the processor
 		! grep -q 'disturbed' starved/report.md
 }
 
+# A device that is not there, so that both ends say why.
+compare_gives_up() {
+	says 1 'all 1 runs of the first round failed, so 3 more are left out' \
+		timeout 200 sh "$top/jobs/compare.sh" --local 192.0.2.1 \
+		--device none --tools busy --quick --runtime 1s --ramp 0s \
+		--out given-up &&
+		has 'FAILED: rdma_batch: ' said && ! grep -q 'Perhaps' said
+}
+
 interrupted() {
 	start_sweep stop.log --out stop
 	wait_for 30 grep -q 'point 1 of' stop.log
@@ -222,5 +231,12 @@ ok 'sweep.sh refuses what is no size' says 2 'is not a size' sweep --sizes 64x
 ok 'compare.py tells medians, ratios and failures' comparison_is_told
 ok 'compare.sh wants to know the other end' says 2 '--local ADDRESS' \
 	sh "$top/jobs/compare.sh"
+if [ -e /sys/class/infiniband ]; then
+	skip 'compare.sh wants a device' 'there is one'
+else
+	ok 'compare.sh wants a device' says 2 'there is no RDMA device' \
+		sh "$top/jobs/compare.sh" --local 192.0.2.1
+fi
+ok 'compare.sh gives up after a round in which all fails' compare_gives_up
 ok 'bench_engine.sh measures both engines' engine_beside_null
 finish
