@@ -235,8 +235,10 @@ int cm_channel_open(const struct engine_env *env,
 	if (!made) {
 		env->error(env->arg,
 			   "no RDMA connection manager (%s): is an RDMA device "
-			   "there (`rdma link`) and the module rdma_ucm loaded "
-			   "(`modprobe rdma_ucm`)?",
+			   "there ('rdma link') and the module rdma_ucm loaded "
+			   "('modprobe rdma_ucm')? Without a device 'rdma link "
+			   "add rxe0 type rxe netdev eth0' makes a soft-RoCE "
+			   "one, and an initiator runs with transport=memory",
 			   strerror(err));
 		return err ? -err : -ENODEV;
 	}
@@ -305,7 +307,7 @@ const char *cm_memlock_hint(int err, char text[CM_HINT_TEXT])
 	limit_text(limit.rlim_max, hard, sizeof(hard));
 	snprintf(text, CM_HINT_TEXT,
 		 " (locked memory is limited to %s soft, %s hard: see "
-		 "`ulimit -l`, raise it with `ulimit -l unlimited` or in "
+		 "'ulimit -l', raise it with 'ulimit -l unlimited' or in "
 		 "/etc/security/limits.conf)",
 		 soft, hard);
 	return text;

@@ -313,8 +313,29 @@ static int read_token(const struct option_texts *texts,
 	return 0;
 }
 
+/* HOST/PORT/VERB, as in old job files of fio's own rdma engine. */
+static bool is_peer_name(const char *text)
+{
+	const char *port = text ? strchr(text, '/') : NULL;
+	size_t nr_digits = port ? strspn(port + 1, "0123456789") : 0;
+
+	return nr_digits && port[1 + nr_digits] == '/';
+}
+
+/* Why an initiator over RDMA without hostname= is refused. */
+static const char *no_hostname(const struct thread_data *td)
+{
+	if (is_peer_name(td->o.filename))
+		return "filename=HOST/PORT/VERB is refused: here it is "
+		       "hostname=HOST and port=PORT, and rw= is the direction";
+	return "hostname= is missing: give the target's name or address, "
+	       "role=target if this is the side that lends its memory, or "
+	       "transport=memory to run without a target";
+}
+
 /* Options that are fine each, but not together. NULL, or a sentence. */
-static const char *unfit_together(const struct engine_conf *conf)
+static const char *unfit_together(const struct thread_data *td,
+				  const struct engine_conf *conf)
 {
 	if (conf->role == ROLE_TARGET && conf->transport == TRANSPORT_MEMORY)
 		return "role=target is refused with transport=memory: there "
@@ -322,8 +343,7 @@ static const char *unfit_together(const struct engine_conf *conf)
 		       "job out";
 	if (conf->role == ROLE_INITIATOR && conf->transport == TRANSPORT_RDMA &&
 	    !conf->hostname)
-		return "hostname= is missing: give the target's name or "
-		       "address, or transport=memory to run without one";
+		return no_hostname(td);
 	return NULL;
 }
 
@@ -456,7 +476,7 @@ int options_read(struct thread_data *td, const struct engine_env *env,
 	conf->bindname = texts->bindname;
 	conf->stats_file = texts->stats_file;
 
-	unfit = unfit_together(conf);
+	unfit = unfit_together(td, conf);
 	if (!unfit)
 		unfit = unfit_mode(td);
 	if (unfit) {

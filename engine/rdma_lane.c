@@ -104,15 +104,15 @@ static int on_addr_error(struct rdma *r, struct lane *lane, int err)
 	case -ENODEV:
 		note_why(r, err,
 			 "the way to %s%s%s does not go over an RDMA device "
-			 "(a loopback address never does): see `rdma link`; "
+			 "(a loopback address never does): see 'rdma link'; "
 			 "soft-RoCE makes one of any netdev: "
-			 "`rdma link add rxe0 type rxe netdev eth0`",
+			 "'rdma link add rxe0 type rxe netdev eth0'",
 			 r->peer, bind ? " from " : "", bind ? bind : "");
 		return lane_address_failed(r, lane);
 	case -EADDRNOTAVAIL:
 		note_why(r, err,
 			 "bindname=%s is not an address of this host: see "
-			 "`ip addr`",
+			 "'ip addr'",
 			 bind ? bind : "(none)");
 		return lane_address_failed(r, lane);
 	case -ETIMEDOUT:

@@ -76,8 +76,8 @@ static int say_hugepages(const struct engine_env *env, uint64_t needed,
 	env->error(env->arg,
 		   "region_mem=hugepage needs %" PRIu64
 		   " huge pages of %" PRIu64 " KiB, %" PRIu64
-		   " are free (%s): reserve them with `sysctl "
-		   "vm.nr_hugepages=%" PRIu64 "`, or use region_mem=malloc",
+		   " are free (%s): reserve them with 'sysctl "
+		   "vm.nr_hugepages=%" PRIu64 "', or use region_mem=malloc",
 		   needed, page_bytes / 1024, left, strerror(-err),
 		   meminfo("HugePages_Total") + more);
 	return err;

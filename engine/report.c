@@ -251,7 +251,7 @@ char *report_target_line(const struct engine_conf *conf,
 	char *text;
 
 	if (asprintf(&text,
-		     "target: port=%u region=%" PRIu64
+		     "port=%u region=%" PRIu64
 		     " clients=%u qps=%u refused=%u lost=%u",
 		     conf->port, bytes, stats->clients, stats->qps,
 		     stats->refused, stats->lost) < 0)

@@ -57,20 +57,20 @@ static int say_unbound(struct server *s, const struct sockaddr *addr, int err)
 	case -EADDRINUSE:
 		say(s,
 		    "cannot listen on %s: the port is in use, by another "
-		    "RDMA listener (`rdma resource show cm_id`) or by a TCP "
-		    "one (`ss -ltn`), which share it: choose another port",
+		    "RDMA listener ('rdma resource show cm_id') or by a TCP "
+		    "one ('ss -ltn'), which share it: choose another port",
 		    text);
 		break;
 	case -EADDRNOTAVAIL:
 		say(s,
 		    "cannot listen on %s: it is not an address of this "
-		    "host; see `ip addr`",
+		    "host; see 'ip addr'",
 		    text);
 		break;
 	case -ENODEV:
 		say(s,
 		    "cannot listen on %s: it lies on no RDMA device; see "
-		    "`rdma link`",
+		    "'rdma link', or leave bindname= out",
 		    text);
 		break;
 	default:

@@ -3,6 +3,9 @@
  * The role that lends its memory: serves initiators until it is interrupted or
  * has had as many as asked, and issues nothing.
  */
+#include <signal.h>
+#include <sys/prctl.h>
+
 #include "role.h"
 
 #include "region_mem.h"
@@ -25,12 +28,24 @@ static void report(const struct target *target, const struct serve_stats *stats)
 	free(line);
 }
 
+/*
+ * A fio that is killed leaves the jobs that it forked, and a target would serve,
+ * and hold its port, for ever. A thread ends with fio; there the parent is
+ * whoever started fio.
+ */
+static void end_with_parent(const struct thread_data *td)
+{
+	if (!td->o.use_thread)
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+}
+
 static int target_init(struct job *job)
 {
 	struct target *target = (struct target *)job;
 	struct serve_stats stats = { 0 };
 	int rc;
 
+	end_with_parent(job->td);
 	rc = region_mem_map(&job->conf, &job->env, job->region_bytes,
 			    &target->region);
 	if (rc)

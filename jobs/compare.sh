@@ -42,7 +42,6 @@ here=$(cd "$(dirname "$0")" && pwd) || exit 1
 . "$here/measure-lib.sh"
 
 fio=${FIO:-fio}
-engine=$(find_engine)
 remote_engine=''
 mode='' target='' ssh_to='' ops='write read' sizes='64 4k' batches=16 qps=1
 depth=64 rounds=3 runtime=5s ramp=2s port=7600 cm=-R device='' out='' serve=no
@@ -149,11 +148,27 @@ check() {
 
 check_programs() {
 	need "$fio" jq
-	[ -e "$engine" ] || die "there is no engine $engine; build it, or set ENGINE" 2
-	engine=$(realpath "$engine")
+	need_engine
 	remote_engine=${remote_engine:-$engine}
 	case " $tools " in
 	*' l'*) need ib_write_bw ib_read_bw ;;
+	esac
+}
+
+find_device() {
+	[ -z "$device" ] || { echo "$device" && return; }
+	find /sys/class/infiniband -mindepth 1 2>/dev/null | sort | sed 's|.*/||' |
+		head -n 1
+}
+
+check_device() {
+	[ "$mode" != guest ] || return 0
+	[ -n "$(find_device)" ] ||
+		die "there is no RDMA device: 'rdma link add rxe0 type rxe netdev eth0' makes a soft-RoCE one, and --guest needs none" 2
+	case $mode:$target in
+	local:localhost | local:127.* | local:::1)
+		die "--local $target: a loopback address reaches no RDMA device; see 'rdma link'" 2
+		;;
 	esac
 }
 
@@ -331,11 +346,16 @@ csv_line() {
 			cpu, writes, $4, "" }'
 }
 
+without_guess() { # LOG...: without what fio says of every engine that fails
+	(cd "$work" && cat "$@" 2>/dev/null) | grep -v 'Perhaps try reducing'
+}
+
 why() {
-	text=$(cat "$work/client.log" "$work/server.log" 2>/dev/null |
+	text=$(engine_says "$work/client.log" "$work/server.log")
+	[ -n "$text" ] || text=$(without_guess client.log server.log |
 		grep -v '^[-* ]*$' | grep -iE 'fail|error|refuse|cannot|unable|not ' |
 		head -n 1)
-	[ -n "$text" ] || text=$(grep . "$work/client.log" | tail -n 1)
+	[ -n "$text" ] || text=$(without_guess client.log | grep . | tail -n 1)
 	text=$(echo "$text" | tr ',"' '; ')
 	echo "${text:-no message} (status $status)"
 }
@@ -377,6 +397,13 @@ runs() {
 	done
 }
 
+# When every run of it has failed, so will the others.
+check_first_round() {
+	[ "$each" = run ] && [ "$number" -gt 0 ] &&
+		[ "$failed" = "$number" ] || return 0
+	die "all $failed runs of the first round failed, so $((total - number)) more are left out"
+}
+
 rounds_of_cell() {
 	for round in $(seq "$rounds"); do
 		for tool in $tools; do
@@ -384,6 +411,7 @@ rounds_of_cell() {
 			number=$((number + 1))
 			"$each"
 		done
+		check_first_round
 	done
 }
 
@@ -425,12 +453,6 @@ target=$target
 other end=$mode
 perftest by rdma_cm=${cm:-no}
 END
-}
-
-find_device() {
-	[ -z "$device" ] || { echo "$device" && return; }
-	find /sys/class/infiniband -mindepth 1 2>/dev/null | sort | sed 's|.*/||' |
-		head -n 1
 }
 
 open_directory() {
@@ -526,6 +548,7 @@ case ${1-} in
 esac
 parse "$@"
 check
+check_device
 check_programs
 [ "$mode" != guest ] || from_guest
 [ "$serve" = yes ] || open_directory

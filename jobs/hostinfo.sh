@@ -73,8 +73,8 @@ fact cpu "$(cpu)"
 fact 'cpu governor' "$(governor)"
 fact virtual "$(virtual)"
 fact memory "$(awk '/^MemTotal/ { printf "%.1f GiB", $2 / 1048576 }' /proc/meminfo)"
-fact 'locked memory limit' "$(sed -n 's/^Max locked memory  *\([^ ]*\).*/\1/p' \
-	/proc/self/limits)"
+fact 'locked memory limit' "$(awk '/^Max locked memory/ {
+	print ($4 == "unlimited" ? $4 : $4 " bytes") }' /proc/self/limits)"
 fact fio "$(fio --version 2>/dev/null)"
 fact perftest "$(ib_write_bw --version 2>/dev/null |
 	sed -n 's/^[Vv]ersion: *//p' | head -n 1)"

@@ -14,6 +14,14 @@ find_engine() {
 	fi
 }
 
+# Sets $engine to its whole path.
+need_engine() {
+	engine=$(find_engine)
+	[ -f "$engine" ] ||
+		die "there is no engine $engine: sh jobs/quickstart.sh builds one, or set ENGINE=" 2
+	engine=$(realpath "$engine")
+}
+
 die() { # SENTENCE [STATUS]
 	echo "${me:?}: $1" >&2
 	exit "${2:-1}"
@@ -21,6 +29,14 @@ die() { # SENTENCE [STATUS]
 
 say() {
 	echo "$me: $*"
+}
+
+# engine_says FILE...: the first line in which the engine tells of a failure.
+engine_says() {
+	grep -h '^rdma_batch: ' "$@" 2>/dev/null |
+		grep -vE ': (ops=|port=|listening on |client .* (is here|has gone))' |
+		grep -vE 'makes fio reap|were wanted|may be read by everyone' |
+		head -n 1
 }
 
 need() { # PROGRAM...

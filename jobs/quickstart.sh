@@ -93,6 +93,7 @@ groups="build fio"
 sh jobs/deps.sh $groups || exit 1
 quietly "getting the source of the installed fio" \
 	sh engine/fetch-fio-source.sh "$fio_dir"
+echo "quickstart: building takes a minute or two; the log is build/quickstart.log"
 quietly "building" build
 echo "quickstart: over the transport in memory"
 TRANSPORT=memory sh jobs/run.sh jobs/quickstart.fio ||

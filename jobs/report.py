@@ -15,9 +15,14 @@ from plots import (COLOURS, blocks, caveats, draw, mark, quote, read_json,  # no
 
 COLUMNS = ["rw", "size_bytes", "batch", "qps", "depth", "state",
            "messages_per_s", "bytes_per_s", "p50_us", "p99_us", "p999_us",
-           "mean_us", "cpu_s_per_op", "doorbells_per_op", "wrs_per_op",
+           "mean_us", "cpu_s_per_op", "cpu_percent", "doorbells_per_op", "wrs_per_op",
            "cqes_per_op", "read_stalls", "sq_stalls", "granted_qps",
            "granted_sq_depth", "granted_rd_atomic", "runtime_ms", "error"]
+
+# A job that spins takes a processor whole, unless others have it.
+LEAST_CPU_PERCENT = 50
+# Settings with which a job sleeps now and then.
+SLEEPING = ("set poll", "set rate", "set thinktime")
 
 
 def latency(directions, percentile):
@@ -41,6 +46,7 @@ def of_fio(job):
         "p999_us": latency(both, "99.900000"),
         "mean_us": round(max(means), 3) if any(means) else None,
         "cpu_s_per_op": f"{busy_s / ops:.4g}",
+        "cpu_percent": round(job["usr_cpu"] + job["sys_cpu"], 1),
         "runtime_ms": job["job_runtime"],
     }
 
@@ -61,12 +67,18 @@ def of_engine(stats):
     }
 
 
+def point_name(row):
+    """The beginning of the names of a point's files."""
+    return (f"{row['rw']}-bs{row['size_bytes']}-b{row['batch']}"
+            f"-q{row['qps']}-d{row['depth']}")
+
+
 def read_point(points, words):
     """One row of the table, whether the point was measured or not."""
     rw, size, batch, qps, depth = words
     row = {"rw": rw, "size_bytes": int(size), "batch": int(batch),
            "qps": int(qps), "depth": int(depth), "state": "missing"}
-    name = f"{rw}-bs{size}-b{batch}-q{qps}-d{depth}"
+    name = point_name(row)
     failed = points / f"{name}.failed"
     if (points / f"{name}.json").exists():
         row.update(of_fio(read_json(points / f"{name}.json")["jobs"][0]))
@@ -246,12 +258,34 @@ def groups(directory, rows, note):
 
 def versions(points):
     for path in sorted(points.glob("*.stats")):
+        if not path.stat().st_size:
+            continue
         stats = read_json(path)
         return [("engine", stats.get("engine_version", "unknown")),
                 ("libwrb", stats.get("libwrb_version", "unknown")),
                 ("device of the job", stats["device"]),
                 ("peer", stats["peer"])]
     return []
+
+
+def disturbed(rows, config):
+    """The points whose job spins and yet was without a processor for long."""
+    if any(name.startswith(SLEEPING) and value != "busy"
+           for name, value in config):
+        return []
+    return [row for row in rows if row["state"] == "measured"
+            and row["cpu_percent"] < LEAST_CPU_PERCENT]
+
+
+def tell_disturbed(rows):
+    return ["## Disturbed points\n",
+            f"The job spins, and yet had less than {LEAST_CPU_PERCENT} % of a "
+            "processor's time: something else ran, and the figures are too "
+            "low. To measure these again remove points/FILE.json and give "
+            "sweep.sh the same options with this directory as --out.\n",
+            table(["FILE", "processor, %", "messages/s"],
+                  [[point_name(row), row["cpu_percent"],
+                    scaled(row["messages_per_s"])] for row in rows])]
 
 
 def facts(title, pairs):
@@ -267,6 +301,10 @@ def report(directory, rows, sweeps, config, host):
     text = ["# Sweep of rdma_batch\n",
             f"Begun {began}. {len(rows)} points: {nr['measured']} measured, "
             f"{nr['failed']} failed, {nr['missing']} missing.\n"]
+    poor = disturbed(rows, config)
+    if poor:
+        text.append(f"**{len(poor)} of the measured points were disturbed**, "
+                    "see [below](#disturbed-points).\n")
     text += [line + "\n" for line in caveats(host, dict(config)["transport"])]
     for sweep in sweeps:
         text.append(f"## {sweep.rw}, depth {sweep.depth}\n")
@@ -276,6 +314,7 @@ def report(directory, rows, sweeps, config, host):
                  for name, title in sweep.plots()]
         if not sweep.drawn:
             text.append("No plots: gnuplot is not installed, or failed.\n")
+    text += tell_disturbed(poor) if poor else []
     failed = [r for r in rows if r["state"] == "failed"]
     if failed:
         text.append("## Failed points\n")
@@ -308,6 +347,9 @@ def main():
     config = read_pairs(directory / "config", "=")
     host = read_pairs(directory / "host", ": ")
     note = mark(host, dict(config)["transport"])
+    poor = len(disturbed(rows, config))
+    if poor:
+        note += f"{', ' if note else ''}{poor} points disturbed"
     text = report(directory, rows, groups(directory, rows, note), config, host)
     (directory / "report.md").write_text(text, encoding="utf-8")
     print(f"report.py: {directory / 'report.md'}")

@@ -39,7 +39,6 @@ here=$(cd "$(dirname "$0")" && pwd) || exit 1
 . "$here/measure-lib.sh"
 
 fio=${FIO:-fio}
-engine=$(find_engine)
 target='' port=7471 transport=''
 batches='1 4 16 64' sizes='64 512 4k 16k 64k 256k' qps='1 4 16' depths=128
 rw='write read' runtime=2s ramp=1s region=64m settings='' out=''
@@ -103,8 +102,7 @@ parse() {
 
 check() {
 	need "$fio" jq
-	[ -e "$engine" ] || die "there is no engine $engine; build it, or set ENGINE" 2
-	engine=$(realpath "$engine")
+	need_engine
 	[ -n "$transport" ] || transport=${target:+rdma}
 	transport=${transport:-memory}
 	case $transport in
@@ -147,7 +145,7 @@ region=$region
 host=$(uname -n)
 kernel=$(uname -r)
 fio=$("$fio" --version)
-engine=$(cksum <"$engine" | cut -d ' ' -f 1)
+engine's checksum=$(cksum <"$engine" | cut -d ' ' -f 1)
 END
 	printf %s "$settings" | sed 's/^/set /'
 }
@@ -215,7 +213,7 @@ measured() { # whether fio's file tells of I/O and of no error
 
 # Why a point failed: the engine's sentence, or fio's first line.
 reason() { # STATUS
-	text=$(grep '^rdma_batch: ' "$tmp.log" | grep -v ': ops=' | head -n 1)
+	text=$(engine_says "$tmp.log")
 	[ -n "$text" ] || text=$(grep -m 1 . "$tmp.log")
 	echo "${text:-no message} (fio's status $1)"
 }
@@ -224,6 +222,12 @@ reason() { # STATUS
 keep() { # NAME
 	mv "$tmp.log" "$points/$1.log" && mv "$tmp.stats" "$points/$1.stats" &&
 		rm -f "$points/$1.failed" && mv "$tmp.json" "$points/$1.json"
+}
+
+keep_failed() { # NAME SENTENCE
+	mv "$tmp.log" "$points/$1.log" 2>/dev/null
+	echo "$2" >"$tmp.failed" && mv "$tmp.failed" "$points/$1.failed"
+	rm -f "$tmp".*
 }
 
 result() { # NAME: for the progress line
@@ -258,9 +262,8 @@ run_point() { # DIRECTION BYTES BATCH QPS DEPTH
 		remember_host "$name"
 		text=$(result "$name")
 	else
-		failed=$((failed + 1))
 		text=$(reason "$status")
-		echo "$text" >"$tmp.failed" && mv "$tmp.failed" "$points/$name.failed"
+		keep_failed "$name" "$text"
 		text="FAILED: $text"
 	fi
 	taken=$((taken + 1))
@@ -269,7 +272,7 @@ run_point() { # DIRECTION BYTES BATCH QPS DEPTH
 }
 
 run_all() {
-	number=0 taken=0 failed=0
+	number=0 taken=0
 	began=$(date +%s)
 	while read -r direction bytes batch nr depth; do
 		number=$((number + 1))
@@ -293,6 +296,14 @@ announce() {
 	say "$total points of $((runtime + ramp)) ms and half a second to start in $out, $there of them there already: about $(duration $(((total - there) * (runtime + ramp + 500) / 1000)))"
 }
 
+make_report() { # fails if there is none
+	if ! command -v python3 >/dev/null; then
+		say "no python3 here: python3 jobs/report.py $out makes the report elsewhere"
+		return 1
+	fi
+	python3 "$here/report.py" "$out" || die "report.py failed: $out has no report"
+}
+
 parse "$@"
 check
 open_directory
@@ -302,9 +313,7 @@ plan >"$out/plan"
 announce
 [ -e "$out/host" ] || sh "$here/hostinfo.sh" >"$out/host"
 run_all
-if command -v python3 >/dev/null; then
-	python3 "$here/report.py" "$out" || failed=$((failed + 1))
-else
-	say "no python3 here: python3 jobs/report.py $out makes the report elsewhere"
-fi
-[ "$failed" = 0 ] || die "$failed of $total points failed; $out/report.md says why"
+why="$points/*.failed"
+! make_report || why=$out/report.md
+failed=$(find "$points" -name '*.failed' | wc -l)
+[ "$failed" = 0 ] || die "$failed of $total points failed; see $why"

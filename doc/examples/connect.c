@@ -32,7 +32,8 @@ static int resolve(const char *host, struct rdma_addrinfo **info)
 	};
 
 	if (rdma_getaddrinfo(host, PORT, &hints, info))
-		return fail("the address is not found");
+		return fail(errno == ENODEV ? "there is no RDMA device"
+					    : "the address is not found");
 	return 0;
 }
 

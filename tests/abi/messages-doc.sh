@@ -10,7 +10,9 @@
 # explain, and the help texts of options.
 #
 # Compared are the first eight words of a literal's longest stretch without a
-# conversion.
+# conversion, and of an entry all that stands between "...", word for word, so that
+# people find it by what they copy from a terminal. A message therefore has no
+# backquotes, which an entry could not show.
 #
 # usage: messages-doc.sh [--list]	the literals, one a line
 # exit: 0 as it should be, 1 not
@@ -114,7 +116,7 @@ flat() {
 
 files=$(find "$top/engine" -name '*.c' ! -name report.c | sort)
 # shellcheck disable=SC2086 # paths of a checkout
-literals $files | sed "s|^$top/||" | tr -d '\140' >"$tmp/literals"
+literals $files | sed "s|^$top/||" >"$tmp/literals"
 sentences <"$tmp/literals" >"$tmp/sentences"
 if [ "${1-}" = --list ]; then
 	cat "$tmp/sentences"
@@ -124,6 +126,10 @@ nr=$(wc -l <"$tmp/sentences")
 [ "$nr" -gt 50 ] || { echo "only $nr messages found: see literals()" && exit 1; }
 
 status=0
+if grep "$(printf '\140')" "$tmp/literals"; then
+	echo "a message has backquotes: write 'rdma link'"
+	status=1
+fi
 keys <"$tmp/sentences" >"$tmp/keys"
 flat <"$page" >"$tmp/page"
 while read -r key <&3 && read -r sentence <&4; do
@@ -137,12 +143,13 @@ done 3<"$tmp/keys" 4<"$tmp/sentences"
 sed 's/^[^:]*: //' "$tmp/literals" | sed 's/%/ /g' | flat >"$tmp/engine"
 tr '\140' "'" <"$page" | sed -n "s/^### '\(.*\)'\$/\1/p" >"$tmp/entries"
 while read -r entry; do
-	piece=$(echo "$entry" | sed 's/\.\.\./\n/g' | awk '
-		length($0) > length(best) { best = $0 }
-		END { gsub(/^ +| +$/, "", best); print best }')
-	grep -qF -- "$piece" "$tmp/engine" && continue
-	echo "not said by the engine (any more): $entry"
-	status=1
+	echo "$entry" | sed -e 's/\.\.\./\n/g' | sed 's/^ *//; s/ *$//' |
+		grep . >"$tmp/pieces"
+	while read -r piece; do
+		grep -qF -- "$piece" "$tmp/engine" && continue
+		echo "not said by the engine: $piece, of the entry $entry"
+		status=1
+	done <"$tmp/pieces"
 done <"$tmp/entries"
 
 [ "$status" = 0 ] && echo "$nr messages, $(wc -l <"$tmp/entries") entries"

@@ -50,7 +50,7 @@ while [ $# -gt 0 ]; do
 done
 runtime_ms=$(to_ms --runtime "$runtime") || exit
 need "$fio" jq
-[ -e "$engine" ] || die "there is no engine $engine; build it, or set ENGINE" 2
+need_engine
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM HUP

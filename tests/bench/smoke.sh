@@ -114,6 +114,53 @@ some_fail() {
 		has '## Failed points' some/report.md
 }
 
+# The last point fails after its counters were begun.
+last_fails() {
+	says 1 '1 of 2 points failed; see' timeout 100 sh "$top/jobs/sweep.sh" \
+		--transport memory --rw write,read --sizes 4k --batches 4 \
+		--qps 2 --depths 8 --runtime 100ms --ramp 0 \
+		--set access=wo --out last || return 1
+	find last -name 'tmp.*'
+	has '1 measured, 1 failed, 0 missing' last/report.md &&
+		has 'access=wo does not allow' last/report.md &&
+		[ -z "$(find last -name 'tmp.*')" ]
+}
+
+no_report_is_named() { # when there is none
+	mkdir bin && printf '#!/bin/sh\nexit 1\n' >bin/python3 &&
+		chmod +x bin/python3 || return 1
+	rm last/report.md
+	PATH="$work/bin:$PATH" says 1 'has no report' timeout 100 \
+		sh "$top/jobs/sweep.sh" --transport memory --rw write,read \
+		--sizes 4k --batches 4 --qps 2 --depths 8 --runtime 100ms \
+		--ramp 0 --set access=wo --out last && ! grep -q 'report.md' said
+}
+
+starved_point() { # as if others had had the processor
+	cp -r last starved && cd starved/points || return 1
+	for file in *.json; do
+		sed -n '/^{/,$p' "$file" | jq \
+			'.jobs[0].usr_cpu = 3 | .jobs[0].sys_cpu = 1' >changed &&
+			mv changed "$file"
+	done
+	cd ../..
+	python3 "$top/jobs/report.py" starved &&
+		has '1 of the measured points were disturbed' starved/report.md &&
+		has '| write-bs4096-b4-q2-d8 | 4 |' starved/report.md &&
+		grep -q '^set' starved/config && echo 'set poll=event' \
+		>>starved/config && python3 "$top/jobs/report.py" starved &&
+		! grep -q 'disturbed' starved/report.md
+}
+
+# A device that is not there, so that both ends say why.
+compare_gives_up() {
+	says 1 'all 1 runs of the first round failed, so 3 more are left out' \
+		timeout 200 sh "$top/jobs/compare.sh" --local 192.0.2.1 \
+		--device none --tools busy --quick --runtime 1s --ramp 0s \
+		--out given-up &&
+		has 'FAILED: rdma_batch: ' said && ! grep -q 'Perhaps' said
+}
+
 interrupted() {
 	start_sweep stop.log --out stop
 	wait_for 30 grep -q 'point 1 of' stop.log
@@ -176,10 +223,20 @@ ok 'sweep.sh refuses the directory of another configuration' \
 ok 'sweep.sh refuses a directory that is not its own' \
 	says 2 'not a sweep' sweep --out "$top/jobs"
 ok 'points that fail are said and counted, others go on' some_fail
+ok 'so is the last one, if it leaves half of a file' last_fails
+ok 'no report is named where there is none' no_report_is_named
+ok 'points that had no processor are told of' starved_point
 ok 'a signal leaves a directory that can be gone on with' interrupted
 ok 'sweep.sh refuses what is no size' says 2 'is not a size' sweep --sizes 64x
 ok 'compare.py tells medians, ratios and failures' comparison_is_told
 ok 'compare.sh wants to know the other end' says 2 '--local ADDRESS' \
 	sh "$top/jobs/compare.sh"
+if [ -e /sys/class/infiniband ]; then
+	skip 'compare.sh wants a device' 'there is one'
+else
+	ok 'compare.sh wants a device' says 2 'there is no RDMA device' \
+		sh "$top/jobs/compare.sh" --local 192.0.2.1
+fi
+ok 'compare.sh gives up after a round in which all fails' compare_gives_up
 ok 'bench_engine.sh measures both engines' engine_beside_null
 finish

@@ -238,6 +238,15 @@ each_says_why() {
 	done
 }
 
+# Its job is a process of its own, and must not go on and hold the port.
+first_process_killed() {
+	start_target && still_serves || return 1
+	worker=$(pgrep -P "$target")
+	[ -n "$worker" ] && kill -KILL "$target"
+	# shellcheck disable=SC2086 # a list of pids
+	within 20 $worker && start_target && still_serves && stop_target
+}
+
 initiator_killed() {
 	start_target && still_serves || return 1
 	# From its first client on a target keeps the device open.
@@ -297,6 +306,8 @@ target_stopped() {
 deaths() {
 	ok 'the target is killed, twelve processes of all kinds' target_killed 0
 	ok 'the target is killed, twelve threads of all kinds' target_killed 1
+	ok "only fio's first process is killed: its target ends too" \
+		first_process_killed
 	ok 'an initiator is killed: all is freed, the target serves' \
 		initiator_killed
 	stop_target

@@ -338,7 +338,10 @@ bad 'pre_read=1 is refused' --pre_read=1
 bad 'offload' --io_submit_mode=offload
 bad 'read_iolog_chunked=1 is refused' --read_iolog=log --read_iolog_chunked=1
 bad 'role=target is refused with transport=memory' --role=target
-bad 'hostname= is missing' --transport=rdma
+bad 'role=target if this is the side that lends its memory' --transport=rdma
+bad 'filename=HOST/PORT/VERB is refused' --transport=rdma \
+	--filename=10.0.0.1/7470/write
+bad 'hostname= is missing' --transport=rdma --filename=/dev/shm/x
 bad 'size= is required' --size=0
 bad 'size= is required' --size=50%
 bad 'beyond filesize=1048576' --offset=512k --filesize=1m
@@ -382,23 +385,60 @@ ok 'refused: a log that reaches beyond the region' \
 	says 'are outside of the region of 1048576 bytes' log_out_of_range
 
 # -- job files -----------------------------------------------------------
-for file in "$here"/../../jobs/*.fio; do
+# Those that need a device, or another engine, are at least parsed.
+is_short() {
+	[ "$(wc -l <"$1")" -le 25 ]
+}
+jobs=$(cd "$here/../../jobs" && pwd)
+parses() {
+	ENGINE=$ENGINE TRANSPORT=rdma TARGET=localhost PORT=7471 RUNTIME=1 \
+		fio --parse-only "$1"
+}
+for file in "$jobs"/*.fio; do
+	ok "jobs/${file##*/} has at most 25 lines" is_short "$file"
+	what="jobs/${file##*/} is parsed"
+	if grep -q '^ioengine=rdma$' "$file" && ! fio --enghelp | grep -qw rdma; then
+		skip "$what" 'this fio has no engine rdma'
+	else
+		ok "$what" parses "$file"
+	fi
+done
+
+for file in "$jobs"/*.fio; do
 	name=${file##*/}
 	case $name in
 	target.fio | compare-builtin-rdma.fio) continue ;; # need a device
 	esac
 	ok "jobs/$name" env RUNTIME=1 ENGINE="$ENGINE" \
-		sh "$here/../../jobs/run.sh" "$file"
+		sh "$jobs/run.sh" "$file"
 done
 
 quickstart_batches() {
-	env ENGINE="$ENGINE" sh "$here/../../jobs/run.sh" \
-		"$here/../../jobs/quickstart.fio" 2>&1 >/dev/null |
+	env ENGINE="$ENGINE" sh "$jobs/run.sh" "$jobs/quickstart.fio" \
+		2>&1 >/dev/null |
 		sed -n 's/.* WRs.doorbell=\([0-9]*\).*/\1/p' >ratios
 	cat ratios
 	[ "$(awk '$1 >= 15' ratios | wc -l)" = 2 ]
 }
 ok 'jobs/quickstart.fio posts 15 WRs a doorbell' quickstart_batches
+
+ok 'run.sh says that there is no engine' says \
+	'there is no engine /nope.so' env ENGINE=/nope.so \
+	sh "$jobs/run.sh" "$jobs/quickstart.fio"
+ok 'run.sh refuses a target over memory' says 'takes no TRANSPORT=memory' \
+	env ENGINE="$ENGINE" TRANSPORT=memory sh "$jobs/run.sh" \
+	"$jobs/target.fio"
+ok 'run.sh wants to know the target' says 'needs TARGET=' \
+	env -u TARGET ENGINE="$ENGINE" sh "$jobs/run.sh" \
+	"$jobs/compare-builtin-rdma.fio"
+ok 'run.sh wants a job file' says 'sh jobs/run.sh JOB.fio' sh "$jobs/run.sh"
+run_helps() {
+	sh "$jobs/run.sh" --help >help 2>&1
+	run_status=$?
+	cat help
+	grep -q '^TARGET  *the target' help && [ "$run_status" = 0 ]
+}
+ok 'run.sh --help tells its environment' run_helps
 
 # -- loading -------------------------------------------------------------
 nr_options=$(grep -cE '^(WORD|NUMBER|TIME|TEXT)\(' "$here/../../engine/options.def")
