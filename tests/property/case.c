@@ -316,6 +316,19 @@ static int lane_post_expect(struct world *world, uint32_t lane,
 	return wrb_room(world->queue) ? 0 : -EAGAIN;
 }
 
+/* Refused for what it is, on whatever lane. */
+static void lane_post_spoilt(struct world *world, uint32_t lane,
+			     const struct model_op *op)
+{
+	struct wrb_op bad = op->op;
+	int expect = spoil(world, &bad);
+	int rc = quietly(world, wrb_lane_post(world->queue, lane, &bad));
+
+	if (rc != expect)
+		world_fail(world, "wrb_lane_post(): %d where %d is right", rc,
+			   expect);
+}
+
 /* One WR was posted, on the lane that was named. */
 static void check_lane_posted(struct world *world, uint32_t lane, uint64_t wrs)
 {
@@ -336,6 +349,8 @@ static void step_lane_post(struct world *world)
 
 	if (!burst_fill(world, &op, 1))
 		return;
+	if (source_one_in(world->source, 4))
+		lane_post_spoilt(world, lane, op);
 	expect = lane_post_expect(world, lane, &op->op);
 	if (!expect)
 		model_op_added(world, op);
