@@ -463,11 +463,30 @@ static void step_abort(struct world *world)
 			   wrb_staged(world->queue));
 }
 
+/* A failure is told until the lane is ready again. */
+static void check_replaced(struct world *world, uint32_t lane,
+			   struct wrb_lane_info was)
+{
+	struct wrb_lane_info now = { 0 };
+
+	wrb_lane_state(world->queue, lane, &now);
+	if (now.state == WRB_LANE_READY)
+		was = (struct wrb_lane_info){ 0 };
+	if (now.first_status != was.first_status ||
+	    now.first_vendor_err != was.first_vendor_err ||
+	    now.first_dir != was.first_dir || now.post_errno != was.post_errno)
+		world_fail(world, "lane %u: replaced, its failure is %d", lane,
+			   now.first_status);
+}
+
 /* A lane that has failed gets another QP, or none. */
 static void lane_replace(struct world *world, uint32_t lane, bool with_qp)
 {
+	struct wrb_lane_info was = { 0 };
 	struct ibv_qp *qp = NULL;
 	int rc;
+
+	wrb_lane_state(world->queue, lane, &was);
 
 	world_qp_destroy(world, lane);
 	if (with_qp && source_one_in(world->source, 3))
@@ -477,6 +496,7 @@ static void lane_replace(struct world *world, uint32_t lane, bool with_qp)
 	rc = quietly(world, wrb_lane_replace(world->queue, lane, qp));
 	if (rc)
 		world_fail(world, "wrb_lane_replace(): %d", rc);
+	check_replaced(world, lane, was);
 }
 
 static void step_replace(struct world *world)
