@@ -48,6 +48,7 @@ static void progress(struct reaper *r)
 	r->idle_since_ms = 0;
 	r->spin_since_ns = 0;
 	r->spun = false;
+	r->overdue = false;
 }
 
 static void give_up(struct reaper *r)
@@ -74,9 +75,9 @@ static void time_out(struct reaper *r)
 {
 	r->env->error(r->env->arg,
 		      "nothing has completed for %u ms (io_timeout=) with %u "
-		      "operations in flight to %s: check that the target still "
-		      "runs and that the path to it is up",
-		      r->conf->io_timeout_ms, wrb_inflight(r->queue),
+		      "operations outstanding to %s: check that the target "
+		      "still runs and that the path to it is up",
+		      r->conf->io_timeout_ms, outstanding(r),
 		      r->transport->peer);
 	r->said = true;
 	give_up(r);
@@ -101,20 +102,46 @@ static void look_in_passing(struct reaper *r)
 		look_at_peer(r, now_ms());
 }
 
+/* Pieces of an operation complete long before it does. */
+static bool pieces_completed(struct reaper *r)
+{
+	struct wrb_stats stats;
+	uint64_t before = r->cqes;
+
+	wrb_stats_get(r->queue, &stats);
+	r->cqes = stats.cqes;
+	return stats.cqes != before;
+}
+
+/*
+ * Whether the time is over, and was so before the last poll: this thread may
+ * have stood still while completions came.
+ */
+static bool time_is_over(struct reaper *r, uint64_t now)
+{
+	const uint64_t limit = r->gave_up ? DRAIN_MS : r->conf->io_timeout_ms;
+	const bool polled_since = r->overdue;
+
+	r->overdue = r->idle_since_ms && now - r->idle_since_ms >= limit;
+	return r->overdue && polled_since;
+}
+
 /* Whether waiting makes sense any longer. */
 static bool look(struct reaper *r)
 {
 	uint64_t now = now_ms();
 
+	if (pieces_completed(r))
+		progress(r);
 	if (!r->idle_since_ms)
 		r->idle_since_ms = now;
 	look_at_peer(r, now);
-	if (r->gave_up && r->idle_since_ms &&
-	    now - r->idle_since_ms >= DRAIN_MS)
-		destroy_qps(r);
-	else if (!r->gave_up &&
-		 now - r->idle_since_ms >= r->conf->io_timeout_ms)
-		time_out(r);
+	if (time_is_over(r, now)) {
+		if (r->gave_up)
+			destroy_qps(r);
+		else
+			time_out(r);
+	}
 	if (!r->qps_gone || outstanding(r))
 		return true;
 	r->env->error(r->env->arg, "completions are missing: this is a defect "

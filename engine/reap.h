@@ -27,8 +27,10 @@ struct reaper {
 	bool qps_gone; /* nothing can arrive any more */
 	uint32_t polls;
 	uint64_t idle_since_ms; /* 0: not idle */
+	uint64_t cqes;		/* polled until the last look */
 	uint64_t spin_since_ns; /* POLL_ADAPTIVE; 0: does not spin */
 	bool spun;		/* long enough: sleeps until progress */
+	bool overdue;		/* idle for too long, at the last look */
 	uint64_t looked_ms;
 };
 

@@ -54,6 +54,8 @@ void lane_renew(struct lane *lane, struct ibv_qp *qp)
 	lane->state = qp ? WRB_LANE_READY : WRB_LANE_DEAD;
 	lane->marker = false;
 	lane->moved = false;
+	if (!qp)
+		return;
 	lane->first_status = IBV_WC_SUCCESS;
 	lane->first_vendor_err = 0;
 	lane->first_dir = WRB_WRITE;

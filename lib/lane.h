@@ -80,7 +80,7 @@ int lane_init(struct lane *lane, uint32_t index, struct ibv_qp *qp,
 	      uint32_t slots, const struct chain *chain);
 void lane_free(struct lane *lane);
 
-/* An empty lane gets another QP, or none; it forgets its failure. */
+/* An empty lane gets another QP, and forgets its failure; or none. */
 void lane_renew(struct lane *lane, struct ibv_qp *qp);
 
 static inline uint32_t lane_chain(const struct lane *lane)

@@ -114,16 +114,19 @@ static always_inline void stage(struct stager *stager,
 	*stager->place++ = index;
 }
 
-/* Without any room: what an operation would be told with some, else so. */
-static cold int stage_full(const struct flight *flight,
-			   const struct wrb_op *from)
+/*
+ * What an operation is told that cannot be taken now, for the reason err: that
+ * it never can be, if so.
+ */
+static cold int stage_never(const struct flight *flight,
+			    const struct wrb_op *from, int err)
 {
 	struct stager stager;
 
 	if (!stage_row(flight, &stager, from))
 		return -EINVAL;
 	return stage_valid(&stager, from, op_offsets(from))
-		       ? -EAGAIN
+		       ? err
 		       : stage_refuse(from);
 }
 
@@ -138,7 +141,7 @@ wrb_export int wrb_addv(struct wrb_queue *queue, const struct wrb_op *ops,
 	int err = 0;
 
 	if (unlikely(nr && !room))
-		return stage_full(flight, ops);
+		return stage_never(flight, ops, -EAGAIN);
 	while (op != end && !err) {
 		if (unlikely(!stage_row(flight, &stager, op))) {
 			err = -EINVAL;
@@ -427,8 +430,9 @@ wrb_export int wrb_lane_post(struct wrb_queue *queue, uint32_t lane,
 	if (lane >= flight->nr_lanes)
 		return -EINVAL;
 	err = lane_refuse(queue, lane, op);
-	if (!err)
-		err = add_alone(queue, op, &index);
+	if (unlikely(err))
+		return stage_never(flight, op, err);
+	err = add_alone(queue, op, &index);
 	if (err)
 		return err;
 	submit_whole_op(flight, lane, index);

@@ -350,10 +350,11 @@ int wrb_submit(struct wrb_queue *queue);
  * others on their QP, as a READ that shows that WRITEs before it were placed
  * (IBA 1.4, 9.5). Rings a doorbell for this WR alone: not for bulk work.
  *
- * Returns 0, or -EINVAL, -ERANGE: no such lane, or as wrb_addv(). -EMSGSIZE:
- * it would be cut. -ENOTCONN: the lane is not ready. -EAGAIN: no room for an
- * operation, no slot or no READ credit on the lane; poll and try again. -EIO:
- * the device did not take it, and the lane drains; that is what has changed.
+ * Returns 0, or the first of these that holds. -EINVAL, -ERANGE: no such lane,
+ * or as wrb_addv(). -EMSGSIZE: it would be cut. -ENOTCONN: the lane is not
+ * ready. -EAGAIN: no room for an operation, no slot or no READ credit on the
+ * lane; poll and try again. -EIO: the device did not take it, and the lane
+ * drains; that is what has changed.
  */
 int wrb_lane_post(struct wrb_queue *queue, uint32_t lane,
 		  const struct wrb_op *op);

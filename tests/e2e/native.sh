@@ -231,6 +231,10 @@ ok 'mode: client and server' served_report
 ok 'mode: what the server refuses reaches the client' \
 	says 'qps=-2 is refused' serves_a_client -2
 
+# 65536 WRs each, a few at a time: it takes longer than the time to give up.
+ok 'io_timeout counts from the last WR that completed' job --rw=write --bs=64m \
+	--size=256m --chunk_size=1k --sq_depth=2 --io_timeout=5ms
+
 # -- counts --------------------------------------------------------------
 # shellcheck disable=SC2086
 {

@@ -316,6 +316,19 @@ static int lane_post_expect(struct world *world, uint32_t lane,
 	return wrb_room(world->queue) ? 0 : -EAGAIN;
 }
 
+/* Refused for what it is, on whatever lane. */
+static void lane_post_spoilt(struct world *world, uint32_t lane,
+			     const struct model_op *op)
+{
+	struct wrb_op bad = op->op;
+	int expect = spoil(world, &bad);
+	int rc = quietly(world, wrb_lane_post(world->queue, lane, &bad));
+
+	if (rc != expect)
+		world_fail(world, "wrb_lane_post(): %d where %d is right", rc,
+			   expect);
+}
+
 /* One WR was posted, on the lane that was named. */
 static void check_lane_posted(struct world *world, uint32_t lane, uint64_t wrs)
 {
@@ -336,6 +349,8 @@ static void step_lane_post(struct world *world)
 
 	if (!burst_fill(world, &op, 1))
 		return;
+	if (source_one_in(world->source, 4))
+		lane_post_spoilt(world, lane, op);
 	expect = lane_post_expect(world, lane, &op->op);
 	if (!expect)
 		model_op_added(world, op);
@@ -448,11 +463,30 @@ static void step_abort(struct world *world)
 			   wrb_staged(world->queue));
 }
 
+/* A failure is told until the lane is ready again. */
+static void check_replaced(struct world *world, uint32_t lane,
+			   struct wrb_lane_info was)
+{
+	struct wrb_lane_info now = { 0 };
+
+	wrb_lane_state(world->queue, lane, &now);
+	if (now.state == WRB_LANE_READY)
+		was = (struct wrb_lane_info){ 0 };
+	if (now.first_status != was.first_status ||
+	    now.first_vendor_err != was.first_vendor_err ||
+	    now.first_dir != was.first_dir || now.post_errno != was.post_errno)
+		world_fail(world, "lane %u: replaced, its failure is %d", lane,
+			   now.first_status);
+}
+
 /* A lane that has failed gets another QP, or none. */
 static void lane_replace(struct world *world, uint32_t lane, bool with_qp)
 {
+	struct wrb_lane_info was = { 0 };
 	struct ibv_qp *qp = NULL;
 	int rc;
+
+	wrb_lane_state(world->queue, lane, &was);
 
 	world_qp_destroy(world, lane);
 	if (with_qp && source_one_in(world->source, 3))
@@ -462,6 +496,7 @@ static void lane_replace(struct world *world, uint32_t lane, bool with_qp)
 	rc = quietly(world, wrb_lane_replace(world->queue, lane, qp));
 	if (rc)
 		world_fail(world, "wrb_lane_replace(): %d", rc);
+	check_replaced(world, lane, was);
 }
 
 static void step_replace(struct world *world)

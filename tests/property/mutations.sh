@@ -106,6 +106,10 @@ mutate "a chain that lanes share is not posted before the next" post.h I \
 	's/post_close_lane(post);$/post_leave_lane(post);/'
 mutate "an operation for one lane goes to the first" submit.c 'I4|was named' \
 	's/submit_whole_op(flight, lane, index)/submit_whole_op(flight, 0, index)/'
+mutate "a full lane takes no look at the operation" submit.c 'is right' \
+	's/return stage_never(flight, op, err)/return err/'
+mutate "a lane without a QP forgets its failure" lane.c 'its failure is' \
+	's/^	if (!qp)$/	if (0)/'
 mutate "an operation alone takes no room" submit.c I4 \
 	's/^	room->slots--;//'
 mutate "a slot is given back twice" complete.c I4 \

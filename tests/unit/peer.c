@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "peer.h"
 
@@ -30,7 +31,8 @@ static int peer_wait(struct transport *t, int timeout_ms)
 	struct peer *peer = (struct peer *)t;
 
 	(void)timeout_ms;
-	if (!peer->nr_waits++ && peer->wait_thaws)
+	usleep(peer->wait_ms * 1000);
+	if (++peer->nr_waits == peer->thaws_at)
 		memdev_freeze(peer->dev, 0);
 	return peer->wait_result;
 }
@@ -105,6 +107,12 @@ static void add_region(struct fixture *f, enum wrb_side side, void *addr)
 
 void peer_start(struct fixture *f, uint32_t sq_depth, enum conf_poll poll)
 {
+	peer_start_cut(f, sq_depth, poll, 0);
+}
+
+void peer_start_cut(struct fixture *f, uint32_t sq_depth, enum conf_poll poll,
+		    uint32_t chunk_bytes)
+{
 	struct wrb_attr attr;
 
 	memset(f, 0, sizeof(*f));
@@ -122,6 +130,7 @@ void peer_start(struct fixture *f, uint32_t sq_depth, enum conf_poll poll)
 	attr.cq = f->peer.t.cq;
 	attr.limits = f->peer.t.limits;
 	attr.max_ops = NR_OPS;
+	attr.chunk_bytes = chunk_bytes;
 	attr.qp_error = memdev_qp_error;
 	assert_int_equal(wrb_queue_create(&attr, &f->reaper.queue), 0);
 	add_region(f, WRB_LOCAL, f->local);

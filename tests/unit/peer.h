@@ -28,7 +28,8 @@ struct peer {
 	int wait_result;
 	unsigned int nr_checks;
 	unsigned int nr_waits;
-	bool wait_thaws; /* the first wait ends memdev_freeze() */
+	unsigned int wait_ms;  /* that each wait takes */
+	unsigned int thaws_at; /* this wait, from 1, ends memdev_freeze() */
 	unsigned int nr_destroys;
 };
 
@@ -47,6 +48,9 @@ struct fixture {
 
 /* A queue of NR_LANES lanes with sq_depth WRs, and io_timeout=50. */
 void peer_start(struct fixture *f, uint32_t sq_depth, enum conf_poll poll);
+/* The same, with operations that are cut into WRs of so many bytes. */
+void peer_start_cut(struct fixture *f, uint32_t sq_depth, enum conf_poll poll,
+		    uint32_t chunk_bytes);
 
 /* The nth operation: writes to, or reads, the nth OP_BYTES of the region. */
 struct wrb_op peer_op(struct fixture *f, uint32_t nth, enum wrb_dir dir);

@@ -352,6 +352,25 @@ static void replace_dead_lane_forgets_failure(void **state)
 	fixture_assert_errors(f, 4, 23, 0);
 }
 
+static void replace_with_none_keeps_failure_until_ready(void **state)
+{
+	struct fixture *f = *state;
+
+	fixture_start(f, 1, 16);
+	fixture_add_row(f, 3, BYTES, 0);
+	fixture_fault(f, MEMDEV_FAIL_WR, 2, IBV_WC_REM_OP_ERR);
+	assert_int_equal(wrb_submit(f->queue), 3);
+	fixture_reap(f);
+	memdev_qp_destroy(f->qps[0]);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(wrb_lane_replace(f->queue, 0, NULL), 0);
+		assert_int_equal(fixture_lane(f, 0).first_status,
+				 IBV_WC_REM_OP_ERR);
+	}
+	assert_int_equal(wrb_lane_replace(f->queue, 0, fixture_qp(f)), 0);
+	assert_int_equal(fixture_lane(f, 0).first_status, IBV_WC_SUCCESS);
+}
+
 static void replace_with_none_dead_until_replaced_again(void **state)
 {
 	struct fixture *f = *state;
@@ -439,6 +458,7 @@ int main(void)
 		fixture_test(replace_ready_or_unknown_lane_refused),
 		fixture_test(replace_draining_lane_ends_its_ops),
 		fixture_test(replace_dead_lane_forgets_failure),
+		fixture_test(replace_with_none_keeps_failure_until_ready),
 		fixture_test(replace_with_none_dead_until_replaced_again),
 		fixture_test(replace_lane_again_and_again_keeps_counts),
 		fixture_test(replace_then_rekey_uses_the_new_key),

@@ -119,13 +119,21 @@ static void lane_renew_forgets_failure_keeps_serials(void **state)
 	assert_int_equal(lane->head, 77);
 }
 
-static void lane_renew_without_qp_dead(void **state)
+static void lane_renew_without_qp_dead_keeps_failure(void **state)
 {
 	struct lane *lane = *state;
 
+	lane->first_status = IBV_WC_GENERAL_ERR;
+	lane->first_vendor_err = 7;
+	lane->first_dir = WRB_READ;
+	lane->post_errno = ENOMEM;
 	lane_renew(lane, NULL);
 	assert_int_equal(lane->state, WRB_LANE_DEAD);
 	assert_null(lane->qp);
+	assert_int_equal(lane->first_status, IBV_WC_GENERAL_ERR);
+	assert_int_equal(lane->first_vendor_err, 7);
+	assert_int_equal(lane->first_dir, WRB_READ);
+	assert_int_equal(lane->post_errno, ENOMEM);
 }
 
 static void wr_id_parts_come_back(void **state)
@@ -154,7 +162,7 @@ int main(void)
 		lane_test(lane_enter_most_ops_fit),
 		lane_test(lane_entry_wraps_in_ring),
 		lane_test(lane_renew_forgets_failure_keeps_serials),
-		lane_test(lane_renew_without_qp_dead),
+		lane_test(lane_renew_without_qp_dead_keeps_failure),
 		cmocka_unit_test(wr_id_parts_come_back),
 	};
 

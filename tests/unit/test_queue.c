@@ -822,6 +822,54 @@ static void lane_post_bad_operation_refused(void **state)
 	fixture_assert_memory(f);
 }
 
+/* Whatever an operation is told that can be taken later. */
+static void assert_bad_operations_refused(struct fixture *f)
+{
+	const struct wrb_op good = fixture_op(f, WRB_READ, 0, 0, 1);
+	struct wrb_op op = good;
+
+	op.length = 0;
+	assert_int_equal(wrb_lane_post(f->queue, 0, &op), -EINVAL);
+	op = good;
+	op.dir = (enum wrb_dir)2;
+	assert_int_equal(wrb_lane_post(f->queue, 0, &op), -EINVAL);
+	op = good;
+	op.local = op.remote;
+	assert_int_equal(wrb_lane_post(f->queue, 0, &op), -EINVAL);
+	op = good;
+	op.remote = UINT16_MAX;
+	assert_int_equal(wrb_lane_post(f->queue, 0, &op), -EINVAL);
+	op = good;
+	op.remote_offset = FIX_BYTES;
+	assert_int_equal(wrb_lane_post(f->queue, 0, &op), -ERANGE);
+	op = good;
+	op.local_offset = FIX_BYTES;
+	op.length = FIX_BYTES;
+	assert_int_equal(wrb_lane_post(f->queue, 0, &op), -ERANGE);
+}
+
+static void lane_post_on_a_full_lane_bad_operation_refused(void **state)
+{
+	struct fixture *f = *state;
+
+	fixture_lanes(f, 1, 4);
+	f->attr.limits.max_msg_bytes = 4096;
+	fixture_queue(f);
+	memdev_freeze(f->dev, 1);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(lane_post(f, 0, WRB_READ, i, 1), 0);
+	assert_int_equal(lane_post(f, 0, WRB_READ, 3, 1), -EAGAIN);
+	assert_bad_operations_refused(f);
+	memdev_freeze(f->dev, 0);
+	fixture_run(f);
+	wrb_abort(f->queue);
+	assert_int_equal(lane_post(f, 0, WRB_READ, 3, 1), -ENOTCONN);
+	assert_bad_operations_refused(f);
+	/* One that would be cut is as bad on any lane. */
+	assert_int_equal(lane_post(f, 0, WRB_READ, 0, 4097), -EMSGSIZE);
+	assert_int_equal(wrb_staged(f->queue) + wrb_inflight(f->queue), 0);
+}
+
 static void lane_post_not_taken_is_forgotten_lane_fails(void **state)
 {
 	struct fixture *f = *state;
@@ -974,6 +1022,7 @@ int main(void)
 		fixture_test(lane_post_what_is_staged_stays_staged),
 		fixture_test(lane_post_without_room_eagain),
 		fixture_test(lane_post_bad_operation_refused),
+		fixture_test(lane_post_on_a_full_lane_bad_operation_refused),
 		fixture_test(lane_post_not_taken_is_forgotten_lane_fails),
 		fixture_test(hot_path_every_mode_allocates_nothing),
 		fixture_test(hot_path_failing_lane_allocates_nothing),

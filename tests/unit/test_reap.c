@@ -126,6 +126,58 @@ static void reap_by_event_times_out_too(void **state)
 	peer_stop(&f);
 }
 
+/* The time counts from the last completion, and pieces have theirs. */
+static void reap_of_an_operation_in_pieces_takes_its_time(void **state)
+{
+	const enum conf_poll polls[] = { POLL_EVENT, POLL_ADAPTIVE };
+	struct fixture f;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		/* A WR of each lane at a time, 32 times. */
+		peer_start_cut(&f, 2, polls[i], 1);
+		f.peer.wait_ms = 3;
+		peer_submit(&f, 1);
+		assert_int_equal(reap(&f.reaper, f.done, 1, NR_OPS), 1);
+		assert_true(f.peer.nr_waits * f.peer.wait_ms >
+			    f.conf.io_timeout_ms);
+		assert_int_equal(peer_count_failed(&f, 1), 0);
+		assert_int_equal(f.nr_said, 0);
+		peer_stop(&f);
+	}
+}
+
+static void reap_that_stood_still_polls_before_it_gives_up(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	peer_start(&f, 64, POLL_EVENT);
+	memdev_freeze(f.peer.dev, 1);
+	/* The first look begins the time, the second finds it over. */
+	f.peer.wait_ms = f.conf.io_timeout_ms + 10;
+	f.peer.thaws_at = 2;
+	peer_submit(&f, NR_OPS);
+	assert_int_equal(reap(&f.reaper, f.done, NR_OPS, NR_OPS), NR_OPS);
+	assert_int_equal(peer_count_failed(&f, NR_OPS), 0);
+	assert_int_equal(f.nr_said, 0);
+	peer_stop(&f);
+}
+
+static void reap_that_times_out_tells_all_that_is_out(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	peer_start(&f, 3, POLL_BUSY);
+	memdev_freeze(f.peer.dev, 1);
+	peer_submit(&f, NR_OPS);
+	assert_int_equal(reap(&f.reaper, f.done, NR_OPS, NR_OPS), NR_OPS);
+	assert_non_null(strstr(f.said, " 32 operations outstanding "));
+	peer_stop(&f);
+}
+
 static void reap_by_event_polls_once_more_before_it_sleeps(void **state)
 {
 	struct fixture f;
@@ -135,7 +187,7 @@ static void reap_by_event_polls_once_more_before_it_sleeps(void **state)
 	memdev_freeze(f.peer.dev, 1);
 	/* What comes while the CQ is armed rings no bell. */
 	f.peer.wait_result = 1;
-	f.peer.wait_thaws = true;
+	f.peer.thaws_at = 1;
 	peer_submit(&f, NR_OPS);
 	assert_int_equal(reap(&f.reaper, f.done, NR_OPS, NR_OPS), NR_OPS);
 	assert_int_equal(f.peer.nr_waits, 1);
@@ -163,7 +215,7 @@ static void reap_adaptive_spins_for_its_time_then_sleeps(void **state)
 		peer_start(&f, 64, POLL_ADAPTIVE);
 		f.conf.io_timeout_ms = 10000;
 		f.conf.poll_spin_us = spin_us[i];
-		f.peer.wait_thaws = true;
+		f.peer.thaws_at = 1;
 		/* Time to spin is given anew after each success. */
 		for (round = 0; round < 2; round++) {
 			f.peer.nr_waits = 0;
@@ -300,6 +352,10 @@ int main(void)
 		cmocka_unit_test(reap_of_a_lost_peer_that_still_answers_ends),
 		cmocka_unit_test(reap_by_event_of_a_lost_peer_ends),
 		cmocka_unit_test(reap_by_event_times_out_too),
+		cmocka_unit_test(reap_of_an_operation_in_pieces_takes_its_time),
+		cmocka_unit_test(
+			reap_that_stood_still_polls_before_it_gives_up),
+		cmocka_unit_test(reap_that_times_out_tells_all_that_is_out),
 		cmocka_unit_test(
 			reap_by_event_polls_once_more_before_it_sleeps),
 		cmocka_unit_test(reap_adaptive_spins_for_its_time_then_sleeps),
