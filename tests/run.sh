@@ -255,22 +255,29 @@ run_steps() {
 	done
 }
 
-end_guests() {
-	kill -TERM -- "-$guests" 2>/dev/null
+# A process group of its own, which can be ended whole.
+start_part() { # STEP...
+	setsid sh tests/run.sh "$@" &
+	parts="$parts $!"
+}
+
+end_parts() {
+	for part in $parts; do
+		kill -s TERM -- "-$part" 2>/dev/null
+	done
 	exit 130
 }
 
-# Two processes; the guests' has a group of its own, which can be ended whole.
 run_side_by_side() {
-	RUN_JOBS=$(((jobs + 1) / 2)) RUN_BEGAN=$began RUN_PART=1
+	RUN_JOBS=$(((jobs + 1) / 2)) RUN_BEGAN=$began RUN_PART=1 parts=''
 	export RUN_JOBS RUN_BEGAN RUN_PART
+	trap end_parts INT TERM HUP
 	# shellcheck disable=SC2086 # lists of words
-	setsid sh tests/run.sh $guest_steps &
-	guests=$!
-	trap end_guests INT TERM HUP
-	# shellcheck disable=SC2086
-	sh tests/run.sh $host_steps
-	wait "$guests"
+	{
+		start_part $host_steps
+		start_part $guest_steps
+		wait $parts
+	}
 	trap - INT TERM HUP
 }
 
