@@ -125,6 +125,56 @@ region_shows_damage() {
 }
 ok 'damaged data fails its verify' says 'verify' region_shows_damage
 
+# limited BLOCKS ARG...: a job that may write files of so many blocks of 512 bytes
+limited() {
+	blocks=$1
+	shift
+	{
+		(ulimit -f "$blocks" && job "$@" 2>&1)
+		echo "status $?"
+	} | cat >limited
+	cat limited
+	grep -q '^status 1$' limited
+}
+region_is_limited() {
+	limited 20 --rw=write --size=1m --region_mem=./limit &&
+		grep -q 'region_mem=./limit: cannot make room for it: File too' \
+			limited && [ ! -s limit ]
+}
+ok 'refused: a region larger than ulimit -f' region_is_limited
+
+# A file system of 64 KiB at ./small, as long as the job runs.
+may_mount=
+for flags in -m -rm; do
+	unshare $flags mount -t tmpfs none /mnt 2>/dev/null && may_mount=$flags &&
+		break
+done
+full_fs() {
+	mkdir -p small
+	# shellcheck disable=SC2016 # for the inner shell
+	unshare "$may_mount" sh -c 'mount -t tmpfs -o size=64k none small &&
+		truncate -s 1m small/holes && exec timeout 60 fio "$@"' sh \
+		--ioengine="external:$ENGINE" --transport=memory --name=j \
+		--rw=write --size=1m "$@"
+}
+if [ "$may_mount" ]; then
+	for file in new holes; do
+		ok "refused: a region in a file ($file) without room for it" \
+			says "cannot make room for it: No space left" full_fs \
+			--region_mem=./small/$file
+	done
+else
+	skip 'refused: a region in a file without room' 'nothing can be mounted'
+fi
+
+# Not all of its last page belongs to the file.
+long_enough_stays() {
+	head -c 10001 /dev/zero >odd
+	job --rw=write --bs=73 --size=10001 --region_mem=./odd &&
+		[ "$(wc -c <odd)" = 10001 ]
+}
+ok 'a file that is long enough stays as long as it is' long_enough_stays
+
 offset_is_kept() {
 	job --rw=write --bs=1k --offset=64k --size=64k --verify=pattern \
 		--verify_pattern=0x5a --region_mem="$work/offset" || return 1
