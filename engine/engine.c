@@ -126,7 +126,10 @@ static int start_stats_file(const struct thread_data *td,
 	rc = report_file_start(conf->stats_file, td->o.create_serialize);
 	if (rc)
 		env->error(env->arg, "stats_file=%s cannot be written: %s",
-			   conf->stats_file, strerror(-rc));
+			   conf->stats_file,
+			   rc == -ENXIO ? "it is a FIFO or a socket, name a "
+					  "regular file"
+					: strerror(-rc));
 	return -rc;
 }
 

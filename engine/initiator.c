@@ -476,9 +476,12 @@ static void write_stats_file(struct initiator *in, const struct report_job *who)
 	if (json)
 		rc = report_file_add(path, json);
 	free(json);
-	if (rc)
-		env->error(env->arg, "stats_file=%s was not written: %s", path,
-			   strerror(-rc));
+	if (!rc)
+		return;
+	env->error(env->arg, "stats_file=%s was not written: %s", path,
+		   strerror(-rc));
+	/* After this fio still looks whether the job has failed. */
+	td_verror(in->job.td, -rc, "rdma_batch stats_file");
 }
 
 static void report(struct initiator *in)

@@ -329,6 +329,62 @@ ok 'stats_file: a short send queue stalls' stats_hold '
 	.[0].sq_stalls > 0 and .[0].granted.sq_depth == 9' \
 	--rw=write --sq_depth=9
 
+# named NAME [WANTED]: the name of a job, and what it is in the file; both as
+# printf(1) takes them
+named() {
+	# shellcheck disable=SC2059 # formats on purpose
+	name=$(printf "$1") wanted=$(printf "${2-$1}")
+	timeout -k 5 60 fio --ioengine="external:$ENGINE" --transport=memory \
+		--name="$name" --rw=read --size=64k --stats_file="$stats" ||
+		return 1
+	cat "$stats"
+	iconv -f UTF-8 -t UTF-8 "$stats" >/dev/null &&
+		jq -e --arg wanted "$wanted" '.job == $wanted' "$stats"
+}
+unknown='\357\277\275'
+ok 'stats_file: a name in UTF-8' named '\303\244\342\202\254\360\237\230\200 "\\\001'
+ok 'stats_file: a name in Latin-1' named 'a\377\344b' "a$unknown${unknown}b"
+ok 'stats_file: a name that is overlong, a surrogate, too high, cut short' \
+	named '\300\257 \355\240\200 \364\220\200\200 \342\202x \303' \
+	"$unknown$unknown $unknown$unknown$unknown $unknown$unknown$unknown$unknown $unknown${unknown}x $unknown"
+
+# A pipe without a name is as good as a file, a FIFO may have no reader.
+to_stdout() {
+	job --size=1m --output=report --stats_file=/dev/stdout | cat >piped
+	cat piped
+	jq -se 'length == 1 and .[0].ops == 256' piped
+}
+ok 'stats_file=/dev/stdout, a pipe' to_stdout
+ok 'stats_file=/dev/null' job --size=1m --stats_file=/dev/null
+mkfifo fifo
+ok 'refused: stats_file, a FIFO' says 'it is a FIFO or a socket' \
+	job --size=1m --stats_file=./fifo
+fifo_with_a_reader() {
+	cat fifo >/dev/null &
+	says 'it is a FIFO or a socket' job --size=1m --stats_file=./fifo
+	fifo_status=$?
+	wait $!
+	return "$fifo_status"
+}
+ok 'refused: stats_file, a FIFO that is read' fifo_with_a_reader
+ok 'a stats_file that cannot be written fails the job' \
+	says 'stats_file=/dev/full was not written: No space left' \
+	job --size=1m --stats_file=/dev/full
+ok 'a stats_file that cannot be written fails a job that is a thread' \
+	says 'stats_file=/dev/full was not written: No space left' \
+	job --size=1m --stats_file=/dev/full --thread
+
+# A half of the line would spoil that of the job that comes next.
+cut_line_is_taken_back() {
+	jq -nc '{ "before": ("x" * 400) }' >"$stats"
+	limited 1 --size=1m --create_serialize=0 --stats_file="$stats" || return 1
+	grep -q 'was not written: File too large' limited || return 1
+	job --size=1m --create_serialize=0 --stats_file="$stats" || return 1
+	cat "$stats"
+	jq -se 'length == 2 and .[1].ops == 256' "$stats"
+}
+ok 'stats_file: a line without room leaves nothing' cut_line_is_taken_back
+
 line_says() {
 	text=$1
 	shift
