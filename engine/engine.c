@@ -30,14 +30,16 @@ static void sign(const struct thread_data *td, char *name, size_t bytes)
 static void env_error(void *arg, const char *fmt, ...)
 {
 	char name[128];
-	char text[1024];
+	char *text = NULL;
 	va_list args;
 
 	sign(arg, name, sizeof(name));
 	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
+	if (vasprintf(&text, fmt, args) < 0)
+		text = NULL;
 	va_end(args);
-	log_err("rdma_batch: %s: %s\n", name, text);
+	log_err("rdma_batch: %s: %s\n", name, text ? text : fmt);
+	free(text);
 }
 
 /*

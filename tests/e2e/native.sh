@@ -464,6 +464,17 @@ bad 'sq_depth=100000 is more than the device' --sq_depth=100000
 bad 'stats_file=/nonexistent/x cannot be written' --stats_file=/nonexistent/x
 bad '/nonexistent/x' --region_mem=/nonexistent/x
 
+# The cause and the cure stand behind a value, however long that is.
+long_value() {
+	printf "/%${1}s" '' | tr ' ' x
+}
+ok 'refused: a stats_file of 2000 bytes' says 'be written: File name too long' \
+	job --size=1m "--stats_file=$(long_value 2000)"
+ok 'refused: a region_mem of 1010 bytes' says 'open it: File name too long' \
+	job --size=1m "--region_mem=$(long_value 1010)"
+ok 'refused: a number of 3000 bytes' says 'whole number from 1 to 256' \
+	job --size=1m "--qps=$(long_value 3000)"
+
 fails_with_iomem() {
 	job --size=1m --bs=1m --iodepth=64 --iomem=mmaphuge
 }
