@@ -84,14 +84,17 @@ static char *finish(FILE *out, char **text)
 	return *text;
 }
 
-/* The counters; fio's I/Os are its own, and so without the READs of syncs. */
+/*
+ * The counters; fio's I/Os are its own, and so without the READs of syncs and
+ * with those that the queue did not take.
+ */
 static void job_stats(const struct report_job *job,
 		      const struct wrb_queue *queue, struct wrb_stats *s)
 {
 	wrb_stats_get(queue, s);
-	s->ops -= job->syncs->reads;
-	s->done -= job->syncs->reads;
-	s->failed -= job->syncs->reads_failed;
+	s->ops += job->refused - job->syncs->reads;
+	s->done += job->refused - job->syncs->reads;
+	s->failed += job->refused - job->syncs->reads_failed;
 }
 
 static double cpu_per_op(const struct report_job *job,

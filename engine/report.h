@@ -18,6 +18,7 @@ struct report_job {
 	unsigned int number; /* among the clones of numjobs= */
 	const struct engine_conf *conf;
 	const struct sync_stats *syncs;
+	uint64_t refused;   /* I/Os that lie outside of the region */
 	double cpu_seconds; /* of the job's thread since it was set up */
 };
 

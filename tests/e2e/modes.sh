@@ -514,7 +514,7 @@ ignores() {
 	says 'are outside of the region' job --size=1m --read_iolog=far.log &&
 		counts '.jobs[0].total_err == 1' job --size=1m \
 			--read_iolog=far.log --continue_on_error=write \
-			--ignore_error=,ERANGE
+			--ignore_error=,EIO
 }
 mode ignore_error ignores
 

@@ -502,6 +502,20 @@ log_out_of_range() {
 ok 'refused: a log that reaches beyond the region' \
 	says 'are outside of the region of 1048576 bytes' log_out_of_range
 
+# What lies outside fails by itself, and is in the counters.
+goes_on_behind_it() {
+	printf '%s\n' 'fio version 2 iolog' 'x add' 'x open' 'x write 0 4096' \
+		'x write 1048576 4096' 'x write 1048575 2' 'x write 4096 4096' \
+		'x close' >far.log
+	counts '.jobs[0].total_err == 2 and .jobs[0].first_error == 5' \
+		job --size=1m --read_iolog=far.log --continue_on_error=all \
+		--stats_file="$stats" || return 1
+	cat "$stats"
+	jq -se '.[0].ops == 4 and .[0].done == 4 and .[0].failed == 2 and
+		.[0].wrs == 2' "$stats"
+}
+ok 'continue_on_error goes on behind an I/O beyond the region' goes_on_behind_it
+
 # -- job files -----------------------------------------------------------
 for file in "$here"/../../jobs/*.fio; do
 	name=${file##*/}
