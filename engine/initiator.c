@@ -148,7 +148,7 @@ static int make_queue(struct initiator *in)
 	attr.nr_qps = t->nr_qps;
 	attr.cq = t->cq;
 	attr.limits = t->limits;
-	attr.max_ops = in->job.td->o.iodepth;
+	attr.max_ops = sync_places(in->job.td->o.iodepth, t->nr_qps);
 	attr.chunk_bytes = conf->chunk_bytes;
 	attr.max_chunks = conf->max_chunks;
 	attr.max_sge = t->max_sge;
