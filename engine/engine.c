@@ -30,14 +30,16 @@ static void sign(const struct thread_data *td, char *name, size_t bytes)
 static void env_error(void *arg, const char *fmt, ...)
 {
 	char name[128];
-	char text[1024];
+	char *text = NULL;
 	va_list args;
 
 	sign(arg, name, sizeof(name));
 	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
+	if (vasprintf(&text, fmt, args) < 0)
+		text = NULL;
 	va_end(args);
-	log_err("rdma_batch: %s: %s\n", name, text);
+	log_err("rdma_batch: %s: %s\n", name, text ? text : fmt);
+	free(text);
 }
 
 /*
@@ -126,7 +128,10 @@ static int start_stats_file(const struct thread_data *td,
 	rc = report_file_start(conf->stats_file, td->o.create_serialize);
 	if (rc)
 		env->error(env->arg, "stats_file=%s cannot be written: %s",
-			   conf->stats_file, strerror(-rc));
+			   conf->stats_file,
+			   rc == -ENXIO ? "it is a FIFO or a socket, name a "
+					  "regular file"
+					: strerror(-rc));
 	return -rc;
 }
 

@@ -22,7 +22,7 @@ struct initiator {
 	uint32_t nr_added;
 	uint32_t nr_done;
 	bool said_failure;   /* the first error was an operation's */
-	bool said_outside;   /* of the region */
+	uint64_t nr_outside; /* of the region; the first of them was said */
 	double cpu_at_start; /* seconds */
 	uint32_t qp_nums[WRB_MAX_LANES];
 };
@@ -148,7 +148,7 @@ static int make_queue(struct initiator *in)
 	attr.nr_qps = t->nr_qps;
 	attr.cq = t->cq;
 	attr.limits = t->limits;
-	attr.max_ops = in->job.td->o.iodepth;
+	attr.max_ops = sync_places(in->job.td->o.iodepth, t->nr_qps);
 	attr.chunk_bytes = conf->chunk_bytes;
 	attr.max_chunks = conf->max_chunks;
 	attr.max_sge = t->max_sge;
@@ -263,9 +263,8 @@ static void say_outside(struct job *job, const struct io_u *io_u)
 {
 	struct initiator *in = to_initiator(job);
 
-	if (in->said_outside)
+	if (in->nr_outside++)
 		return;
-	in->said_outside = true;
 	job->env.error(job->env.arg,
 		       "%llu bytes at offset %llu are outside of the "
 		       "region of %llu bytes, or of fio's buffers: "
@@ -274,14 +273,11 @@ static void say_outside(struct job *job, const struct io_u *io_u)
 		       (unsigned long long)in->reaper.transport->region_bytes);
 }
 
-/* An operation that the queue does not take, or nothing to transfer at all. */
-static enum fio_q_status complete_inline(struct job *job, struct io_u *io_u,
-					 int error)
+/* EIO, whatever the queue says: it is what continue_on_error= goes on after. */
+static enum fio_q_status refuse(struct job *job, struct io_u *io_u)
 {
-	if (error) {
-		say_outside(job, io_u);
-		io_u->error = error;
-	}
+	say_outside(job, io_u);
+	io_u->error = EIO;
 	return FIO_Q_COMPLETED;
 }
 
@@ -359,7 +355,7 @@ static enum fio_q_status queue_other(struct initiator *in, struct io_u *io_u)
 {
 	if (ddir_sync(io_u->ddir))
 		return initiator_sync(in, io_u);
-	return complete_inline(&in->job, io_u, 0);
+	return FIO_Q_COMPLETED; /* nothing to transfer */
 }
 
 static enum fio_q_status initiator_queue(struct job *job, struct io_u *io_u)
@@ -375,7 +371,7 @@ static enum fio_q_status initiator_queue(struct job *job, struct io_u *io_u)
 	if (rc == -EAGAIN)
 		return FIO_Q_BUSY;
 	if (rc)
-		return complete_inline(job, io_u, -rc);
+		return refuse(job, io_u);
 	in->added[in->nr_added++] = io_u;
 	NOTE_ISSUED(job->td);
 	return FIO_Q_QUEUED;
@@ -476,9 +472,12 @@ static void write_stats_file(struct initiator *in, const struct report_job *who)
 	if (json)
 		rc = report_file_add(path, json);
 	free(json);
-	if (rc)
-		env->error(env->arg, "stats_file=%s was not written: %s", path,
-			   strerror(-rc));
+	if (!rc)
+		return;
+	env->error(env->arg, "stats_file=%s was not written: %s", path,
+		   strerror(-rc));
+	/* After this fio still looks whether the job has failed. */
+	td_verror(in->job.td, -rc, "rdma_batch stats_file");
 }
 
 static void report(struct initiator *in)
@@ -489,6 +488,7 @@ static void report(struct initiator *in)
 		.number = job->td->subjob_number,
 		.conf = &job->conf,
 		.syncs = &in->sync.stats,
+		.refused = in->nr_outside,
 		.cpu_seconds = cpu_seconds() - in->cpu_at_start,
 	};
 	char *line;

@@ -38,6 +38,8 @@ engine_libengine_la_SOURCES = \
 	engine/gate.h \
 	engine/handshake.c \
 	engine/handshake.h \
+	engine/quiet.c \
+	engine/quiet.h \
 	engine/rdma_device.c \
 	engine/rdma_device.h \
 	engine/reap.c \

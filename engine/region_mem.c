@@ -12,6 +12,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "quiet.h"
 #include "region_mem.h"
 
 static int round_up(uint64_t bytes, uint64_t unit, uint64_t *rounded)
@@ -126,14 +127,40 @@ static int file_length(int fd, const struct stat *stat, struct region_mem *mem)
 	return round_up(mem->bytes, unit, &mem->mapped_bytes);
 }
 
+/*
+ * Blocks for all of it, or the first access to a page that finds none is the
+ * end of the process. Some file systems cannot promise them.
+ */
+static int file_allocate(int fd, off_t old_bytes, off_t bytes)
+{
+	int rc;
+
+	do
+		rc = fallocate(fd, 0, 0, bytes) ? -errno : 0;
+	while (rc == -EINTR);
+	if (rc == -EOPNOTSUPP)
+		return old_bytes < bytes && ftruncate(fd, bytes) ? -errno : 0;
+	/* What there was room for is given back. */
+	if (rc && ftruncate(fd, old_bytes))
+		return -errno;
+	return rc;
+}
+
+/* A file that is long enough stays as long as it is. */
 static int file_grow(int fd, const struct stat *stat,
 		     const struct region_mem *mem)
 {
-	if ((uint64_t)stat->st_size >= mem->bytes)
-		return 0;
-	if (mem->mapped_bytes > INT64_MAX)
+	const bool fits = (uint64_t)stat->st_size >= mem->bytes;
+	const uint64_t bytes = fits ? mem->bytes : mem->mapped_bytes;
+	struct quiet quiet;
+	int rc;
+
+	if (bytes > INT64_MAX)
 		return -EFBIG;
-	return ftruncate(fd, (off_t)mem->mapped_bytes) ? -errno : 0;
+	quiet_begin(&quiet);
+	rc = file_allocate(fd, stat->st_size, (off_t)bytes);
+	quiet_end(&quiet);
+	return rc;
 }
 
 static int map_open_file(const struct engine_env *env, const char *path, int fd,
@@ -155,7 +182,7 @@ static int map_open_file(const struct engine_env *env, const char *path, int fd,
 	if (!ret)
 		ret = file_grow(fd, &stat, mem);
 	if (ret)
-		return say_file(env, path, "grow it to size", ret);
+		return say_file(env, path, "make room for it", ret);
 	ret = map(mem, MAP_SHARED, fd);
 	return ret ? say_file(env, path, "map it", ret) : 0;
 }

@@ -3,12 +3,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include "quiet.h"
 #include "report.h"
+
+/* Whoever reads the pipe of a report may take so long to go on. */
+#define PATIENCE_MS 1000
 
 /* Beyond this many lanes a line for people shows the extremes. */
 #define LANES_SHOWN 16
@@ -76,14 +84,17 @@ static char *finish(FILE *out, char **text)
 	return *text;
 }
 
-/* The counters; fio's I/Os are its own, and so without the READs of syncs. */
+/*
+ * The counters; fio's I/Os are its own, and so without the READs of syncs and
+ * with those that the queue did not take.
+ */
 static void job_stats(const struct report_job *job,
 		      const struct wrb_queue *queue, struct wrb_stats *s)
 {
 	wrb_stats_get(queue, s);
-	s->ops -= job->syncs->reads;
-	s->done -= job->syncs->reads;
-	s->failed -= job->syncs->reads_failed;
+	s->ops += job->refused - job->syncs->reads;
+	s->done += job->refused - job->syncs->reads;
+	s->failed += job->refused - job->syncs->reads_failed;
 }
 
 static double cpu_per_op(const struct report_job *job,
@@ -128,16 +139,51 @@ char *report_line(const struct report_job *job, const struct wrb_queue *queue,
 	return finish(out, &text);
 }
 
+/* Bytes of the character that text begins with; 0: none, or a NUL. */
+static size_t utf8_bytes(const char *text)
+{
+	/* RFC 3629, section 4: the range of the second byte hangs on the first. */
+	static const struct {
+		uint8_t first, last;
+		uint8_t least, most;
+		uint8_t bytes;
+	} forms[] = {
+		{ 0x01, 0x7f, 0x00, 0xff, 1 }, { 0xc2, 0xdf, 0x80, 0xbf, 2 },
+		{ 0xe0, 0xe0, 0xa0, 0xbf, 3 }, { 0xe1, 0xec, 0x80, 0xbf, 3 },
+		{ 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
+		{ 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 },
+		{ 0xf4, 0xf4, 0x80, 0x8f, 4 },
+	};
+	const uint8_t *s = (const uint8_t *)text;
+	size_t i, k;
+
+	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		if (s[0] >= forms[i].first && s[0] <= forms[i].last)
+			break;
+	if (i == sizeof(forms) / sizeof(forms[0]) || s[1] < forms[i].least ||
+	    s[1] > forms[i].most)
+		return 0;
+	for (k = 2; k < forms[i].bytes; k++)
+		if (s[k] < 0x80 || s[k] > 0xbf)
+			return 0;
+	return forms[i].bytes;
+}
+
 static void print_json_string(FILE *out, const char *s)
 {
+	size_t bytes;
+
 	putc('"', out);
-	for (; *s; s++) {
-		if ((unsigned char)*s < 0x20)
+	for (; *s; s += bytes ? bytes : 1) {
+		bytes = utf8_bytes(s);
+		if (!bytes)
+			fprintf(out, "\\ufffd");
+		else if ((unsigned char)*s < 0x20)
 			fprintf(out, "\\u%04x", *s);
 		else if (*s == '"' || *s == '\\')
 			fprintf(out, "\\%c", *s);
 		else
-			putc(*s, out);
+			fwrite(s, 1, bytes, out);
 	}
 	putc('"', out);
 }
@@ -259,42 +305,109 @@ char *report_target_line(const struct engine_conf *conf,
 	return text;
 }
 
-int report_file_start(const char *path, bool empties)
+/* A pipe without a name is /dev/stdout, or a shell's. */
+static bool is_fifo(int fd)
 {
-	int fd = open(path,
-		      O_WRONLY | O_CREAT | O_CLOEXEC | (empties ? O_TRUNC : 0),
+	struct statfs fs;
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISFIFO(st.st_mode) && !fstatfs(fd, &fs) &&
+	       (unsigned long)fs.f_type != PIPEFS_MAGIC;
+}
+
+/* Non-blocking: a FIFO must not hold up whoever names one by mistake. */
+static int open_file(const char *path, int flags)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | flags,
 		      0666);
 
 	if (fd < 0)
 		return -errno;
+	if (!is_fifo(fd))
+		return fd;
+	close(fd);
+	return -ENXIO;
+}
+
+int report_file_start(const char *path, bool empties)
+{
+	int fd = open_file(path, empties ? O_TRUNC : 0);
+
+	if (fd < 0)
+		return fd;
 	close(fd);
 	return 0;
 }
 
+/* Room in a pipe or a terminal; a file never says that it has none now. */
+static bool has_room(int fd)
+{
+	struct pollfd at = { .fd = fd, .events = POLLOUT };
+
+	return poll(&at, 1, PATIENCE_MS) > 0;
+}
+
+/* Returns how much was written, and why not all as an errno or 0. */
+static size_t write_text(int fd, const char *text, size_t bytes, int *err)
+{
+	size_t nr = 0;
+	ssize_t got;
+
+	*err = 0;
+	while (nr < bytes && !*err) {
+		got = write(fd, text + nr, bytes - nr);
+		if (got >= 0)
+			nr += (size_t)got;
+		else if (errno != EINTR && (errno != EAGAIN || !has_room(fd)))
+			*err = errno;
+	}
+	return nr;
+}
+
+/*
+ * The next line must not follow a part of this one. Where another job's does
+ * already there is nothing to be done.
+ */
+static void take_back(int fd, size_t bytes)
+{
+	off_t end = lseek(fd, 0, SEEK_CUR);
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size != end)
+		return;
+	if (ftruncate(fd, end - (off_t)bytes))
+		return;
+}
+
+static int add_text(int fd, const char *text, size_t bytes)
+{
+	struct quiet quiet;
+	size_t written;
+	int err;
+
+	quiet_begin(&quiet);
+	written = write_text(fd, text, bytes, &err);
+	quiet_end(&quiet);
+	if (err && written)
+		take_back(fd, written);
+	return -err;
+}
+
 int report_file_add(const char *path, const char *line)
 {
-	size_t length = strlen(line);
-	ssize_t written;
-	char *whole;
-	int rc = 0;
-	int fd;
+	char *text;
+	int length = asprintf(&text, "%s\n", line);
+	int fd, rc;
 
-	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return -errno;
-	whole = malloc(length + 1);
-	if (!whole) {
-		close(fd);
+	if (length < 0)
 		return -ENOMEM;
+	fd = open_file(path, O_APPEND);
+	if (fd < 0) {
+		free(text);
+		return fd;
 	}
-	memcpy(whole, line, length);
-	whole[length] = '\n';
-	written = write(fd, whole, length + 1);
-	if (written < 0)
-		rc = -errno;
-	else if ((size_t)written != length + 1)
-		rc = -ENOSPC;
-	free(whole);
+	rc = add_text(fd, text, (size_t)length);
+	free(text);
 	if (close(fd) && !rc)
 		rc = -errno;
 	return rc;

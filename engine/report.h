@@ -18,6 +18,7 @@ struct report_job {
 	unsigned int number; /* among the clones of numjobs= */
 	const struct engine_conf *conf;
 	const struct sync_stats *syncs;
+	uint64_t refused;   /* I/Os that lie outside of the region */
 	double cpu_seconds; /* of the job's thread since it was set up */
 };
 
@@ -34,9 +35,15 @@ char *report_json(const struct report_job *job, const struct wrb_queue *queue,
 char *report_target_line(const struct engine_conf *conf,
 			 const struct serve_stats *stats, uint64_t bytes);
 
-/* Makes the file, or empties it if told. 0 or -errno. */
+/*
+ * Makes the file, or empties it if told. 0 or -errno; -ENXIO: a FIFO or a
+ * socket.
+ */
 int report_file_start(const char *path, bool empties);
-/* Appends a line by one write(2), so that jobs may share a file. 0 or -errno. */
+/*
+ * Appends a line by one write(2) where it can be, so that jobs may share a
+ * file; all of it or, in a file, nothing. 0 or -errno.
+ */
 int report_file_add(const char *path, const char *line);
 
 #endif /* ENGINE_REPORT_H */

@@ -30,6 +30,16 @@ struct sync {
 	struct sync_stats stats;
 };
 
+/*
+ * Places that a queue needs: for fio's own operations, and for the READ on each
+ * lane beside them, so that none of these waits for the one before it.
+ */
+static inline uint32_t sync_places(uint32_t nr_ops, uint32_t nr_lanes)
+{
+	return nr_ops + nr_lanes < WRB_MAX_OPS ? nr_ops + nr_lanes
+					       : WRB_MAX_OPS;
+}
+
 /* 0, or -ENOMEM. */
 int sync_init(struct sync *sync, uint32_t nr_lanes);
 void sync_free(struct sync *sync);

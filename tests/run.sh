@@ -71,7 +71,8 @@ step_deps() {
 # another does.
 step_gcc() {
 	build build && make -C build -j "$jobs" tests/bench/bench_plan \
-		tests/e2e/rogue tests/e2e/setup tests/e2e/watch.la &&
+		tests/e2e/rogue tests/e2e/setup tests/e2e/watch.la \
+		tests/e2e/order.la &&
 		check build
 }
 
@@ -110,7 +111,7 @@ step_native() {
 }
 
 step_native_sync() {
-	make -C build tests/e2e/watch.la &&
+	make -C build tests/e2e/watch.la tests/e2e/order.la &&
 		WATCH=$top/build/tests/e2e/.libs/watch.so \
 			ENGINE=$top/build/engine/fio-rdma_batch.so \
 			sh tests/e2e/sync.sh

@@ -42,6 +42,15 @@ tests_e2e_watch_la_CFLAGS = $(engine_libengine_fio_la_CFLAGS)
 tests_e2e_watch_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
 	-rpath /nowhere
 
+# The engine with an eye on what it asks the library for, for sync.sh.
+EXTRA_LTLIBRARIES += tests/e2e/order.la
+tests_e2e_order_la_SOURCES = tests/e2e/order.c
+tests_e2e_order_la_CFLAGS = $(AM_CFLAGS) $(IBVERBS_CFLAGS)
+tests_e2e_order_la_LIBADD = $(engine_fio_rdma_batch_la_LIBADD)
+tests_e2e_order_la_LDFLAGS = $(engine_fio_rdma_batch_la_LDFLAGS) \
+	-rpath /nowhere -Wl,--wrap=wrb_lane_post -Wl,--wrap=wrb_poll \
+	-Wl,--wrap=wrb_queue_destroy
+
 EXTRA_PROGRAMS += tests/e2e/rogue
 tests_e2e_rogue_SOURCES = tests/e2e/rogue.c tests/e2e/rogue.h \
 	tests/e2e/rogue_client.c tests/e2e/rogue_target.c \

@@ -22,7 +22,7 @@ cd "$work" || exit 1
 
 # job ARG...: a job of the engine over memory; later arguments win.
 job() {
-	timeout 60 fio --ioengine="external:$ENGINE" --transport=memory \
+	timeout -k 5 60 fio --ioengine="external:$ENGINE" --transport=memory \
 		--verify_state_save=0 --name=j "$@"
 }
 

@@ -125,6 +125,56 @@ region_shows_damage() {
 }
 ok 'damaged data fails its verify' says 'verify' region_shows_damage
 
+# limited BLOCKS ARG...: a job that may write files of so many blocks of 512 bytes
+limited() {
+	blocks=$1
+	shift
+	{
+		(ulimit -f "$blocks" && job "$@" 2>&1)
+		echo "status $?"
+	} | cat >limited
+	cat limited
+	grep -q '^status 1$' limited
+}
+region_is_limited() {
+	limited 20 --rw=write --size=1m --region_mem=./limit &&
+		grep -q 'region_mem=./limit: cannot make room for it: File too' \
+			limited && [ ! -s limit ]
+}
+ok 'refused: a region larger than ulimit -f' region_is_limited
+
+# A file system of 64 KiB at ./small, as long as the job runs.
+may_mount=
+for flags in -m -rm; do
+	unshare $flags mount -t tmpfs none /mnt 2>/dev/null && may_mount=$flags &&
+		break
+done
+full_fs() {
+	mkdir -p small
+	# shellcheck disable=SC2016 # for the inner shell
+	unshare "$may_mount" sh -c 'mount -t tmpfs -o size=64k none small &&
+		truncate -s 1m small/holes && exec timeout 60 fio "$@"' sh \
+		--ioengine="external:$ENGINE" --transport=memory --name=j \
+		--rw=write --size=1m "$@"
+}
+if [ "$may_mount" ]; then
+	for file in new holes; do
+		ok "refused: a region in a file ($file) without room for it" \
+			says "cannot make room for it: No space left" full_fs \
+			--region_mem=./small/$file
+	done
+else
+	skip 'refused: a region in a file without room' 'nothing can be mounted'
+fi
+
+# Not all of its last page belongs to the file.
+long_enough_stays() {
+	head -c 10001 /dev/zero >odd
+	job --rw=write --bs=73 --size=10001 --region_mem=./odd &&
+		[ "$(wc -c <odd)" = 10001 ]
+}
+ok 'a file that is long enough stays as long as it is' long_enough_stays
+
 offset_is_kept() {
 	job --rw=write --bs=1k --offset=64k --size=64k --verify=pattern \
 		--verify_pattern=0x5a --region_mem="$work/offset" || return 1
@@ -279,6 +329,62 @@ ok 'stats_file: a short send queue stalls' stats_hold '
 	.[0].sq_stalls > 0 and .[0].granted.sq_depth == 9' \
 	--rw=write --sq_depth=9
 
+# named NAME [WANTED]: the name of a job, and what it is in the file; both as
+# printf(1) takes them
+named() {
+	# shellcheck disable=SC2059 # formats on purpose
+	name=$(printf "$1") wanted=$(printf "${2-$1}")
+	timeout -k 5 60 fio --ioengine="external:$ENGINE" --transport=memory \
+		--name="$name" --rw=read --size=64k --stats_file="$stats" ||
+		return 1
+	cat "$stats"
+	iconv -f UTF-8 -t UTF-8 "$stats" >/dev/null &&
+		jq -e --arg wanted "$wanted" '.job == $wanted' "$stats"
+}
+unknown='\357\277\275'
+ok 'stats_file: a name in UTF-8' named '\303\244\342\202\254\360\237\230\200 "\\\001'
+ok 'stats_file: a name in Latin-1' named 'a\377\344b' "a$unknown${unknown}b"
+ok 'stats_file: a name that is overlong, a surrogate, too high, cut short' \
+	named '\300\257 \355\240\200 \364\220\200\200 \342\202x \303' \
+	"$unknown$unknown $unknown$unknown$unknown $unknown$unknown$unknown$unknown $unknown${unknown}x $unknown"
+
+# A pipe without a name is as good as a file, a FIFO may have no reader.
+to_stdout() {
+	job --size=1m --output=report --stats_file=/dev/stdout | cat >piped
+	cat piped
+	jq -se 'length == 1 and .[0].ops == 256' piped
+}
+ok 'stats_file=/dev/stdout, a pipe' to_stdout
+ok 'stats_file=/dev/null' job --size=1m --stats_file=/dev/null
+mkfifo fifo
+ok 'refused: stats_file, a FIFO' says 'it is a FIFO or a socket' \
+	job --size=1m --stats_file=./fifo
+fifo_with_a_reader() {
+	cat fifo >/dev/null &
+	says 'it is a FIFO or a socket' job --size=1m --stats_file=./fifo
+	fifo_status=$?
+	wait $!
+	return "$fifo_status"
+}
+ok 'refused: stats_file, a FIFO that is read' fifo_with_a_reader
+ok 'a stats_file that cannot be written fails the job' \
+	says 'stats_file=/dev/full was not written: No space left' \
+	job --size=1m --stats_file=/dev/full
+ok 'a stats_file that cannot be written fails a job that is a thread' \
+	says 'stats_file=/dev/full was not written: No space left' \
+	job --size=1m --stats_file=/dev/full --thread
+
+# A half of the line would spoil that of the job that comes next.
+cut_line_is_taken_back() {
+	jq -nc '{ "before": ("x" * 400) }' >"$stats"
+	limited 1 --size=1m --create_serialize=0 --stats_file="$stats" || return 1
+	grep -q 'was not written: File too large' limited || return 1
+	job --size=1m --create_serialize=0 --stats_file="$stats" || return 1
+	cat "$stats"
+	jq -se 'length == 2 and .[1].ops == 256' "$stats"
+}
+ok 'stats_file: a line without room leaves nothing' cut_line_is_taken_back
+
 line_says() {
 	text=$1
 	shift
@@ -361,6 +467,17 @@ bad 'sq_depth=100000 is more than the device' --sq_depth=100000
 bad 'stats_file=/nonexistent/x cannot be written' --stats_file=/nonexistent/x
 bad '/nonexistent/x' --region_mem=/nonexistent/x
 
+# The cause and the cure stand behind a value, however long that is.
+long_value() {
+	printf "/%${1}s" '' | tr ' ' x
+}
+ok 'refused: a stats_file of 2000 bytes' says 'be written: File name too long' \
+	job --size=1m "--stats_file=$(long_value 2000)"
+ok 'refused: a region_mem of 1010 bytes' says 'open it: File name too long' \
+	job --size=1m "--region_mem=$(long_value 1010)"
+ok 'refused: a number of 3000 bytes' says 'whole number from 1 to 256' \
+	job --size=1m "--qps=$(long_value 3000)"
+
 fails_with_iomem() {
 	job --size=1m --bs=1m --iodepth=64 --iomem=mmaphuge
 }
@@ -387,6 +504,20 @@ log_out_of_range() {
 }
 ok 'refused: a log that reaches beyond the region' \
 	says 'are outside of the region of 1048576 bytes' log_out_of_range
+
+# What lies outside fails by itself, and is in the counters.
+goes_on_behind_it() {
+	printf '%s\n' 'fio version 2 iolog' 'x add' 'x open' 'x write 0 4096' \
+		'x write 1048576 4096' 'x write 1048575 2' 'x write 4096 4096' \
+		'x close' >far.log
+	counts '.jobs[0].total_err == 2 and .jobs[0].first_error == 5' \
+		job --size=1m --read_iolog=far.log --continue_on_error=all \
+		--stats_file="$stats" || return 1
+	cat "$stats"
+	jq -se '.[0].ops == 4 and .[0].done == 4 and .[0].failed == 2 and
+		.[0].wrs == 2' "$stats"
+}
+ok 'continue_on_error goes on behind an I/O beyond the region' goes_on_behind_it
 
 # -- job files -----------------------------------------------------------
 # Those that need a device, or another engine, are at least parsed.

@@ -82,6 +82,29 @@ ok 'refused: sync=1' says 'sync= is refused' job --size=1m --rw=write --sync=1
 ok 'refused: sync_file_range' says 'sync_file_range= is refused' \
 	job --size=1m --rw=write --sync_file_range=write:8
 
+# The READs are under way together, whatever room fio's own I/Os leave.
+order=$(dirname "$WATCH")/order.so
+together() { # READS ARG...
+	reads=$1
+	shift
+	timeout -k 5 60 fio --ioengine="external:$order" --name=j --bs=1k --size=64k \
+		--rw=write --transport=memory --stats_file=stats "$@" \
+		2>err || return 1
+	cat err stats
+	grep -q "^order: $reads at once" err &&
+		jq -e ".sync_reads == $reads * .syncs" stats
+}
+if [ -e "$order" ]; then
+	for depth in 1 2 3; do
+		ok "iodepth=$depth: a sync of 8 QPs is one round trip" together 8 \
+			--iodepth=$depth --qps=8 --fsync=8
+	done
+	ok 'iodepth=1: a sync of 256 QPs is one round trip' together 256 \
+		--qps=256 --size=512k --fsync=256
+else
+	skip 'a sync of 8 QPs is one round trip' "$order is not built"
+fi
+
 # -- polling ---------------------------------------------------------------
 cpu_is_told() {
 	job --size=1m --rw=write --bs=64 --stats_file=stats "$@" || return 1
