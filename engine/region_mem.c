@@ -15,6 +15,9 @@
 #include "quiet.h"
 #include "region_mem.h"
 
+/* Between two tries to lock a file. */
+#define LOCK_US 10000
+
 static int round_up(uint64_t bytes, uint64_t unit, uint64_t *rounded)
 {
 	if (!unit || bytes > SIZE_MAX - (unit - 1))
@@ -187,6 +190,20 @@ static int map_open_file(const struct engine_env *env, const char *path, int fd,
 	return ret ? say_file(env, path, "map it", ret) : 0;
 }
 
+/*
+ * Jobs that share the file must not cut what another has grown. Who holds it
+ * for long can be waited for, and interrupted. Not all file systems have locks.
+ */
+static int lock_file(const struct engine_env *env, int fd)
+{
+	while (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+		if (env->stopping(env->arg))
+			return -EINTR;
+		usleep(LOCK_US);
+	}
+	return 0;
+}
+
 /* Non-blocking: a FIFO must not hold up whoever names one by mistake. */
 static int map_file(const struct engine_env *env, const char *path,
 		    struct region_mem *mem)
@@ -196,9 +213,11 @@ static int map_file(const struct engine_env *env, const char *path,
 
 	if (fd < 0)
 		return say_file(env, path, "open it", -errno);
-	/* Jobs that share the file must not cut what another has grown. */
-	flock(fd, LOCK_EX);
-	ret = map_open_file(env, path, fd, mem);
+	ret = lock_file(env, fd);
+	if (ret)
+		say_file(env, path, "lock it", ret);
+	else
+		ret = map_open_file(env, path, fd, mem);
 	close(fd);
 	return ret;
 }

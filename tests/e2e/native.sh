@@ -167,6 +167,20 @@ else
 	skip 'refused: a region in a file without room' 'nothing can be mounted'
 fi
 
+lock_can_be_interrupted() {
+	: >held
+	flock held sleep 20 &
+	holding=$!
+	timeout -k 5 1 fio --ioengine="external:$ENGINE" --transport=memory \
+		--name=j --size=1m --region_mem=./held >out 2>&1
+	lock_status=$?
+	kill "$holding"
+	cat out
+	[ "$lock_status" = 124 ] && grep -q 'region_mem=./held: cannot lock it' out
+}
+ok 'a job that waits for the lock of its region can be interrupted' \
+	lock_can_be_interrupted
+
 # Not all of its last page belongs to the file.
 long_enough_stays() {
 	head -c 10001 /dev/zero >odd
