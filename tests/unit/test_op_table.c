@@ -160,6 +160,7 @@ static void op_fail_twice_first_counts(void **state)
 	struct op *op = op_get(*state, 0);
 
 	op->done = (struct wrb_done){ 0 };
+	op->what = op_what(0, 0, WRB_WRITE);
 	op_fail(op, IBV_WC_REM_ACCESS_ERR, 0x77, 255);
 	op_fail(op, IBV_WC_WR_FLUSH_ERR, 0x88, 1);
 	assert_int_equal(op->done.error, -EIO);
@@ -173,6 +174,7 @@ static void op_fail_flush_canceled(void **state)
 	struct op *op = op_get(*state, 0);
 
 	op->done = (struct wrb_done){ 0 };
+	op->what = op_what(0, 0, WRB_WRITE);
 	op_fail(op, IBV_WC_WR_FLUSH_ERR, 0, 3);
 	assert_int_equal(op->done.error, -ECANCELED);
 }
