@@ -23,9 +23,11 @@ began=${RUN_BEGAN:-$(date +%s)}
 
 first_steps='deps gcc'
 host_steps='clang sanitizers valgrind mutations lint distcheck budget native
-native-sync boundaries modes releases native-sanitizers tsan bench'
+native-sync boundaries modes native-sanitizers tsan bench'
 guest_steps='guest-verbs guest-6.1 guest-two guest-examples guest-outside
 guest-sync guest-poll'
+# After the guests' steps, so that both parts take about as long.
+more_host_steps='releases'
 # Those whose time limits ask for a machine with nothing else to do, or that
 # take long: by name only.
 more_steps='package guest-faults guest-rogue guest-security guest-lost
@@ -276,7 +278,7 @@ run_side_by_side() {
 	# shellcheck disable=SC2086 # lists of words
 	{
 		start_part $host_steps
-		start_part $guest_steps
+		start_part $guest_steps $more_host_steps
 		wait $parts
 	}
 	trap - INT TERM HUP
@@ -296,7 +298,7 @@ total() {
 
 run_all() {
 	# shellcheck disable=SC2086 # lists of words
-	set -- $first_steps $host_steps $guest_steps
+	set -- $first_steps $host_steps $guest_steps $more_host_steps
 	rm -f "$log"/*.count
 	# shellcheck disable=SC2086
 	run_steps $first_steps
@@ -306,7 +308,7 @@ run_all() {
 
 all_steps() {
 	# shellcheck disable=SC2086 # lists of words
-	echo $first_steps $host_steps $guest_steps $more_steps
+	echo $first_steps $host_steps $guest_steps $more_host_steps $more_steps
 }
 
 check_names() {
