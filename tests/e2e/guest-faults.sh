@@ -215,7 +215,7 @@ all_run() {
 target_killed() { # THREAD
 	start_target || return 1
 	# shellcheck disable=SC2086,SC2046 # words on purpose
-	start_initiator --name=global --bs=4k --size=1m --time_based --runtime=99 \
+	start_initiator --name=global --bs=4k --size=1m --time_based --runtime=600 \
 		--thread="$1" --io_timeout=5s --connect_timeout=40s $batch \
 		$(twelve_ways)
 	wait_for 40 all_run || return 1

@@ -108,7 +108,7 @@ lost() { # THREAD LOSE-CMD...
 	shift
 	# shellcheck disable=SC2086,SC2046 # words on purpose
 	start_initiator --name=global --bs=4k --size=1m --time_based \
-		--runtime=99 --thread="$thread" --io_timeout=${io_timeout}s \
+		--runtime=600 --thread="$thread" --io_timeout=${io_timeout}s \
 		--connect_timeout=40s $batch $(twelve_ways)
 	wait_for 90 all_connected || {
 		rdma resource show qp
