@@ -39,7 +39,8 @@ tests_unit_test_token_CFLAGS = $(unit_cflags) $(CRYPTO_CFLAGS)
 tests_unit_test_token_LDADD = $(CMOCKA_LIBS) $(CRYPTO_LIBS)
 
 check_PROGRAMS += tests/unit/test_rdma_lane
-tests_unit_test_rdma_lane_SOURCES = tests/unit/test_rdma_lane.c
+tests_unit_test_rdma_lane_SOURCES = tests/unit/heard.h \
+	tests/unit/test_rdma_lane.c
 tests_unit_test_rdma_lane_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/engine
 tests_unit_test_rdma_lane_CFLAGS = $(unit_cflags)
 tests_unit_test_rdma_lane_LDADD = engine/libengine.la lib/libmemdev.la \
@@ -48,7 +49,7 @@ tests_unit_test_rdma_lane_LDADD = engine/libengine.la lib/libmemdev.la \
 endif
 
 check_PROGRAMS += tests/unit/test_reap
-peer_sources = tests/unit/peer.c tests/unit/peer.h \
+peer_sources = tests/unit/heard.h tests/unit/peer.c tests/unit/peer.h \
 	engine/reap.c engine/reap.h engine/transport.h engine/conf.h
 tests_unit_test_reap_SOURCES = tests/unit/test_reap.c $(peer_sources)
 tests_unit_test_reap_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/engine

@@ -1,22 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A reaper over the device in memory, and its peer. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "peer.h"
-
-static void on_error(void *arg, const char *fmt, ...)
-{
-	struct fixture *f = arg;
-	va_list args;
-
-	f->nr_said++;
-	va_start(args, fmt);
-	vsnprintf(f->said, sizeof(f->said), fmt, args);
-	va_end(args);
-}
 
 static int peer_check(struct transport *t)
 {
@@ -119,8 +107,8 @@ void peer_start_cut(struct fixture *f, uint32_t sq_depth, enum conf_poll poll,
 	make_lanes(f, sq_depth);
 	f->conf.io_timeout_ms = 50;
 	f->conf.poll = poll;
-	f->env.arg = f;
-	f->env.error = on_error;
+	f->env.arg = &f->heard;
+	f->env.error = heard_error;
 	f->reaper.transport = &f->peer.t;
 	f->reaper.conf = &f->conf;
 	f->reaper.env = &f->env;

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "../../engine/reap.h"
+#include "heard.h"
 #include "memdev.h"
 
 #define NR_OPS	 32
@@ -42,8 +43,7 @@ struct fixture {
 	struct engine_env env;
 	struct reaper reaper;
 	struct wrb_done done[NR_OPS];
-	unsigned int nr_said;
-	char said[512];
+	struct heard heard;
 };
 
 /* A queue of NR_LANES lanes with sq_depth WRs, and io_timeout=50. */

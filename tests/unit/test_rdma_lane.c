@@ -4,11 +4,11 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "heard.h"
 #include "rdma.h"
 
 #define NR_LANES 3
@@ -20,26 +20,14 @@ struct fixture {
 	struct rdma_cm_id ids[NR_LANES];
 	struct ibv_qp made[NR_LANES], *qps[NR_LANES];
 	struct engine_env env;
-	unsigned int nr_said;
-	char said[512];
+	struct heard heard;
 };
-
-static void hear(void *arg, const char *fmt, ...)
-{
-	struct fixture *f = arg;
-	va_list args;
-
-	f->nr_said++;
-	va_start(args, fmt);
-	vsnprintf(f->said, sizeof(f->said), fmt, args);
-	va_end(args);
-}
 
 /* All lanes are up, with QPs that nobody may destroy: they are no real ones. */
 static void start(struct fixture *f)
 {
 	*f = (struct fixture){ 0 };
-	f->env = (struct engine_env){ .arg = f, .error = hear };
+	f->env = (struct engine_env){ .arg = &f->heard, .error = heard_error };
 	f->r.attr.env = &f->env;
 	f->r.lanes = f->lanes;
 	f->r.qps = f->qps;
@@ -94,9 +82,9 @@ static void event_that_ends_a_lane_that_is_up_leaves_its_qp(void **state)
 		start(&f);
 		assert_int_equal(send_event(&f, types[i]), -ECONNRESET);
 		assert_untouched(&f);
-		assert_int_equal(f.nr_said, 1);
-		assert_non_null(strstr(f.said, "QP 2 of 3 (number 41)"));
-		assert_non_null(strstr(f.said, f.r.peer));
+		assert_int_equal(f.heard.nr, 1);
+		assert_non_null(strstr(f.heard.last, "QP 2 of 3 (number 41)"));
+		assert_non_null(strstr(f.heard.last, f.r.peer));
 	}
 }
 
@@ -115,7 +103,7 @@ static void event_that_changes_nothing_is_not_heard(void **state)
 		start(&f);
 		assert_int_equal(send_event(&f, types[i]), 0);
 		assert_untouched(&f);
-		assert_int_equal(f.nr_said, 0);
+		assert_int_equal(f.heard.nr, 0);
 	}
 }
 

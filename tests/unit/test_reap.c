@@ -17,7 +17,7 @@ static void reap_of_submitted_returns_all(void **state)
 	assert_int_equal(peer_count_failed(&f, NR_OPS), 0);
 	assert_int_equal(f.peer.nr_waits, 0);
 	peer_stop(&f);
-	assert_int_equal(f.nr_said, 0);
+	assert_int_equal(f.heard.nr, 0);
 }
 
 static void reap_of_nothing_with_min_0_returns_0(void **state)
@@ -53,9 +53,9 @@ static void reap_of_a_silent_device_ends_after_io_timeout(void **state)
 	peer_submit(&f, NR_OPS);
 	assert_int_equal(reap(&f.reaper, f.done, NR_OPS, NR_OPS), NR_OPS);
 	assert_int_equal(peer_count_failed(&f, NR_OPS), NR_OPS);
-	assert_int_equal(f.nr_said, 1);
-	assert_non_null(strstr(f.said, "io_timeout="));
-	assert_non_null(strstr(f.said, "10.0.0.1:7471"));
+	assert_int_equal(f.heard.nr, 1);
+	assert_non_null(strstr(f.heard.last, "io_timeout="));
+	assert_non_null(strstr(f.heard.last, "10.0.0.1:7471"));
 	peer_stop(&f);
 }
 
@@ -73,7 +73,7 @@ static void reap_of_a_lost_peer_ends_at_once(void **state)
 	assert_int_equal(peer_count_failed(&f, NR_OPS), NR_OPS);
 	/* The transport has said it. */
 	assert_true(f.reaper.said);
-	assert_int_equal(f.nr_said, 0);
+	assert_int_equal(f.heard.nr, 0);
 	peer_stop(&f);
 }
 
@@ -121,7 +121,7 @@ static void reap_by_event_times_out_too(void **state)
 	memdev_freeze(f.peer.dev, 1);
 	peer_submit(&f, 1);
 	assert_int_equal(reap(&f.reaper, f.done, 1, NR_OPS), 1);
-	assert_int_equal(f.nr_said, 1);
+	assert_int_equal(f.heard.nr, 1);
 	assert_int_equal(peer_count_failed(&f, 1), 1);
 	peer_stop(&f);
 }
@@ -143,7 +143,7 @@ static void reap_of_an_operation_in_pieces_takes_its_time(void **state)
 		assert_true(f.peer.nr_waits * f.peer.wait_ms >
 			    f.conf.io_timeout_ms);
 		assert_int_equal(peer_count_failed(&f, 1), 0);
-		assert_int_equal(f.nr_said, 0);
+		assert_int_equal(f.heard.nr, 0);
 		peer_stop(&f);
 	}
 }
@@ -161,7 +161,7 @@ static void reap_that_stood_still_polls_before_it_gives_up(void **state)
 	peer_submit(&f, NR_OPS);
 	assert_int_equal(reap(&f.reaper, f.done, NR_OPS, NR_OPS), NR_OPS);
 	assert_int_equal(peer_count_failed(&f, NR_OPS), 0);
-	assert_int_equal(f.nr_said, 0);
+	assert_int_equal(f.heard.nr, 0);
 	peer_stop(&f);
 }
 
@@ -174,7 +174,7 @@ static void reap_that_times_out_tells_all_that_is_out(void **state)
 	memdev_freeze(f.peer.dev, 1);
 	peer_submit(&f, NR_OPS);
 	assert_int_equal(reap(&f.reaper, f.done, NR_OPS, NR_OPS), NR_OPS);
-	assert_non_null(strstr(f.said, " 32 operations outstanding "));
+	assert_non_null(strstr(f.heard.last, " 32 operations outstanding "));
 	peer_stop(&f);
 }
 
@@ -254,7 +254,7 @@ static void reap_adaptive_times_out_too(void **state)
 	memdev_freeze(f.peer.dev, 1);
 	peer_submit(&f, 1);
 	assert_int_equal(reap(&f.reaper, f.done, 1, NR_OPS), 1);
-	assert_int_equal(f.nr_said, 1);
+	assert_int_equal(f.heard.nr, 1);
 	assert_true(f.peer.nr_waits > 0);
 	peer_stop(&f);
 }
@@ -303,8 +303,8 @@ static void reap_of_a_failed_cq_returns_every_operation(void **state)
 	peer_submit(&f, NR_OPS);
 	assert_int_equal(reap(&f.reaper, f.done, NR_OPS, NR_OPS), NR_OPS);
 	assert_int_equal(peer_count_failed(&f, NR_OPS), NR_OPS);
-	assert_int_equal(f.nr_said, 1);
-	assert_non_null(strstr(f.said, "mem0"));
+	assert_int_equal(f.heard.nr, 1);
+	assert_non_null(strstr(f.heard.last, "mem0"));
 	peer_stop(&f);
 }
 

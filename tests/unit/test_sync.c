@@ -195,7 +195,7 @@ static void sync_of_a_silent_device_ends_after_io_timeout(void **state)
 	memdev_freeze(w.f.peer.dev, 1);
 	whole_sync(&w);
 	assert_int_not_equal(w.sync.end.error, 0);
-	assert_int_equal(w.f.nr_said, 1);
+	assert_int_equal(w.f.heard.nr, 1);
 	end(&w);
 }
 
