@@ -3,7 +3,11 @@
 #ifndef WRB_COMPILER_H
 #define WRB_COMPILER_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #define likely(x)	      __builtin_expect(!!(x), 1)
 #define unlikely(x)	      __builtin_expect(!!(x), 0)
@@ -13,8 +17,19 @@
 #define wrb_export	      __attribute__((__visibility__("default")))
 #define wrb_printf(fmt, args) __attribute__((__format__(__printf__, fmt, args)))
 
-/* Two numbers beside each other, to be loaded, reckoned and stored at once. */
+/* Numbers beside each other, to be loaded, reckoned and stored at once. */
 typedef uint64_t u64_pair __attribute__((__vector_size__(16)));
+typedef uint32_t u32_quad __attribute__((__vector_size__(16)));
+
+/* Is one of them, as a number with a sign, below 0? */
+static always_inline bool pair_below_0(u64_pair pair)
+{
+#ifdef __SSE2__
+	return _mm_movemask_pd((__m128d)pair) != 0;
+#else
+	return (int64_t)(pair[0] | pair[1]) < 0;
+#endif
+}
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 

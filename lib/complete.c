@@ -14,7 +14,7 @@
 /* Where ended operations go: to the caller while there is room. */
 struct sink {
 	struct wrb_done *next;
-	struct wrb_done *end;
+	uint32_t room;
 };
 
 /* How the operations of a WR that is retired fare. */
@@ -29,13 +29,14 @@ static always_inline void hand_back(struct flight *flight, struct sink *sink,
 	const struct op *op = op_get(&flight->ops, index);
 
 	*sink->next++ = op->done;
+	sink->room--;
 	flight->stats.failed += op->done.error != 0;
 	op_release(&flight->ops, index);
 }
 
 static void op_ended(struct flight *flight, struct sink *sink, uint32_t index)
 {
-	if (sink->next != sink->end)
+	if (sink->room)
 		hand_back(flight, sink, index);
 	else
 		flight_finish(flight, index);
@@ -47,36 +48,34 @@ static always_inline bool cut_retire(struct flight *flight, uint32_t index)
 	return --flight->ops.cuts[index].nr_wrs == 0;
 }
 
+/* All but user of the end of an operation that did not fail. */
+#define DONE_REST offsetof(struct wrb_done, error)
+
+static_assert(sizeof(struct wrb_done) - DONE_REST == sizeof(u32_quad) &&
+		      sizeof(struct wrb_done) - sizeof(uint32_t) ==
+			      offsetof(struct wrb_done, lane),
+	      "it is written at once, and ends with the lane");
+
+static always_inline u32_quad done_ok(uint32_t lane)
+{
+	return (u32_quad){ 0, 0, 0, lane };
+}
+
+static always_inline void done_write(struct wrb_done *done, void *user,
+				     u32_quad rest)
+{
+	done->user = user;
+	memcpy((char *)done + DONE_REST, &rest, sizeof(rest));
+}
+
 /* An operation ended, and there is no room in the sink: a later poll's. */
 static cold void op_park(struct flight *flight, uint32_t index, uint32_t lane)
 {
 	struct op *op = op_get(&flight->ops, index);
 
 	if (!op_failed(op))
-		op->done = (struct wrb_done){ .user = op->done.user,
-					      .lane = lane };
+		done_write(&op->done, op->done.user, done_ok(lane));
 	flight_finish(flight, index);
-}
-
-/* All but user of the end of an operation that did not fail. */
-#define DONE_REST offsetof(struct wrb_done, error)
-
-static always_inline u64_pair done_ok(uint32_t lane)
-{
-	const struct wrb_done done = { .lane = lane };
-	u64_pair rest;
-
-	static_assert(sizeof(done) - DONE_REST == sizeof(rest),
-		      "it is written at once");
-	memcpy(&rest, (const char *)&done + DONE_REST, sizeof(rest));
-	return rest;
-}
-
-static always_inline void done_write(struct wrb_done *done, void *user,
-				     u64_pair rest)
-{
-	done->user = user;
-	memcpy((char *)done + DONE_REST, &rest, sizeof(rest));
 }
 
 /*
@@ -101,33 +100,81 @@ struct retiring {
 	struct op *ops;
 	uint32_t *free;
 	struct wrb_done *done;
-	const struct wrb_done *full; /* the end of done */
-	u64_pair ok;
+	uint32_t room; /* in done */
 	uint32_t lane;
+	u32_quad ok;
 };
+
+/* nr operations from index on end, all in one WR, and there is room for them. */
+static always_inline void end_whole(struct retiring *to, uint32_t index,
+				    uint32_t nr, uint32_t *step)
+{
+	to->room -= nr;
+	for (;;) {
+		const struct op *op = &to->ops[index];
+
+		done_write(to->done++, op->done.user, to->ok);
+		*to->free++ = index;
+		if (!--nr)
+			return;
+		index = op_next(op, index, step);
+	}
+}
 
 /* A WR of an operation has moved its bytes. */
 static always_inline void retire_op(struct flight *flight, struct retiring *to,
-				    uint32_t index)
+				    uint32_t index, bool cut)
 {
 	const struct op *op = &to->ops[index];
-	bool failed = false; /* in another of its WRs */
 
-	if (op->what & OP_CUT) {
-		if (!cut_retire(flight, index))
-			return;
-		failed = op_failed(op);
-	}
-	if (unlikely(to->done == to->full)) {
+	if (cut && !cut_retire(flight, index))
+		return;
+	if (unlikely(!to->room)) {
 		op_park(flight, index, to->lane);
 		return;
 	}
+	to->room--;
 	done_write(to->done++, op->done.user, to->ok);
 	*to->free++ = index;
-	if (unlikely(failed)) {
+	if (unlikely(cut && op_failed(op))) { /* in another of its WRs */
 		to->done[-1] = op->done;
 		flight->stats.failed++;
 	}
+}
+
+/* The operations of a WR, where end_whole() will not do; the marker has none. */
+static always_inline void retire_each(struct flight *flight,
+				      struct retiring *to,
+				      const struct lane_wr *wr)
+{
+	uint32_t index = wr->first_op;
+
+	for (uint32_t nr = lane_wr_nr_ops(wr); nr; nr--) {
+		uint32_t next = to->ops[index].next;
+
+		retire_op(flight, to, index, lane_wr_cut(wr));
+		index = next;
+	}
+}
+
+/* Retires nr WRs that lie in a row in the ledger; returns how many READs. */
+static always_inline uint32_t retire_row(struct flight *flight,
+					 struct retiring *to,
+					 const struct lane_wr *wr, uint32_t nr)
+{
+	const struct lane_wr *const end = wr + nr;
+	uint32_t reads = 0, step = 1;
+
+	for (; wr != end; wr++) {
+		const uint32_t nr_whole = lane_wr_whole_ops(wr);
+
+		reads += lane_wr_reads(wr);
+		if (likely(nr_whole - 1 < to->room))
+			end_whole(to, wr->first_op, nr_whole, &step);
+		else
+			retire_each(flight, to, wr);
+	}
+	return reads;
 }
 
 /*
@@ -139,33 +186,27 @@ static always_inline uint32_t retire_ok(struct flight *flight,
 					const struct lane *lane,
 					uint64_t serial, uint64_t end)
 {
-	const struct lane_wr *const ring = lane->ring;
-	const uint32_t mask = lane->ring_mask;
 	struct retiring to = {
 		.ops = flight->ops.ops,
 		.free = flight->ops.free + flight->ops.nr_free,
 		.done = sink->next,
-		.full = sink->end,
+		.room = sink->room,
 		.ok = done_ok(lane->index),
 		.lane = lane->index,
 	};
-	uint32_t reads = 0, step = 1;
+	uint32_t reads = 0;
 
-	for (; serial != end; serial++) {
-		const struct lane_wr *wr = &ring[serial & mask];
-		uint32_t index = wr->first_op, left = lane_wr_nr_ops(wr);
+	if (end - serial == 1) /* mostly, where batches are short */
+		reads = retire_row(flight, &to, lane_entry(lane, serial++), 1);
+	while (serial != end) {
+		const uint32_t nr = lane_row(lane, serial, end);
 
-		reads += lane_wr_reads(wr);
-		if (unlikely(!left)) /* the marker */
-			continue;
-		retire_op(flight, &to, index);
-		while (--left) {
-			index = op_next(&to.ops[index], index, &step);
-			retire_op(flight, &to, index);
-		}
+		reads += retire_row(flight, &to, lane_entry(lane, serial), nr);
+		serial += nr;
 	}
 	flight->ops.nr_free = (uint32_t)(to.free - flight->ops.free);
 	sink->next = to.done;
+	sink->room = to.room;
 	return reads;
 }
 
@@ -305,7 +346,7 @@ static always_inline void cqe_handle(struct flight *flight, struct sink *sink,
 /* Hands back what ended earlier and found no room. */
 static void sink_drain(struct flight *flight, struct sink *sink)
 {
-	while (flight->ops.done.nr && sink->next != sink->end) {
+	while (flight->ops.done.nr && sink->room) {
 		hand_back(flight, sink,
 			  op_list_pop(&flight->ops, &flight->ops.done));
 	}
@@ -335,26 +376,27 @@ static always_inline int cq_poll(struct flight *flight, struct sink *sink)
 
 int complete_poll(struct flight *flight, struct wrb_done *done, uint32_t max)
 {
-	struct sink sink = { done, done + max };
+	const uint32_t room = max < WRB_MAX_OPS ? max : WRB_MAX_OPS;
+	struct sink sink = { done, room };
 	int nr = POLL_BATCH;
 	uint32_t ended;
 
 	if (unlikely(flight->ops.done.nr))
 		sink_drain(flight, &sink);
-	while (nr == POLL_BATCH && sink.next != sink.end)
+	while (nr == POLL_BATCH && sink.room)
 		nr = cq_poll(flight, &sink);
 	if (unlikely(nr < 0))
 		cq_fail(flight, nr);
 	if (unlikely(flight->nr_draining))
 		drain_progress(flight);
-	ended = (uint32_t)(sink.next - done);
+	ended = room - sink.room;
 	flight->stats.done += ended;
 	return ended || nr >= 0 ? (int)ended : -EIO;
 }
 
 void complete_lost(struct flight *flight, struct lane *lane)
 {
-	struct sink none = { NULL, NULL };
+	struct sink none = { NULL, 0 };
 
 	retire_flushed(flight, &none, lane, lane->head);
 }

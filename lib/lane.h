@@ -10,6 +10,7 @@
 #ifndef WRB_LANE_H
 #define WRB_LANE_H
 
+#include <assert.h>
 #include <stdbool.h>
 
 #include "compiler.h"
@@ -20,18 +21,36 @@
 /* What a WR in flight carries: nr_ops operations from first_op on. */
 struct lane_wr {
 	uint32_t first_op;
-	uint32_t ops_read; /* nr_ops, and bit 31 for a READ */
+	uint32_t what; /* nr_ops, and flags */
 };
+
+#define LANE_WR_READ_SHIFT 31
+#define LANE_WR_CUT_SHIFT  30 /* its operations are OP_CUT; else none is */
+#define LANE_WR_CUT	   (UINT32_C(1) << LANE_WR_CUT_SHIFT)
+#define LANE_WR_NR_OPS	   (LANE_WR_CUT - 1)
+
+static_assert(WRB_MAX_OPS <= LANE_WR_NR_OPS, "a WR may carry them all");
 
 /* 0 for the drain marker. */
 static always_inline uint32_t lane_wr_nr_ops(const struct lane_wr *wr)
 {
-	return wr->ops_read & INT32_MAX;
+	return wr->what & LANE_WR_NR_OPS;
 }
 
 static always_inline uint32_t lane_wr_reads(const struct lane_wr *wr)
 {
-	return wr->ops_read >> 31;
+	return wr->what >> LANE_WR_READ_SHIFT;
+}
+
+static always_inline bool lane_wr_cut(const struct lane_wr *wr)
+{
+	return (wr->what & LANE_WR_CUT) != 0;
+}
+
+/* How many operations, if they are whole; if cut, more than WRB_MAX_OPS. */
+static always_inline uint32_t lane_wr_whole_ops(const struct lane_wr *wr)
+{
+	return wr->what & (LANE_WR_CUT | LANE_WR_NR_OPS);
 }
 
 /*
@@ -100,16 +119,26 @@ static inline struct lane_wr *lane_entry(const struct lane *lane,
 	return &lane->ring[serial & lane->ring_mask];
 }
 
+/* How many entries of [serial, end) lie in a row, up to the ring's end. */
+static inline uint32_t lane_row(const struct lane *lane, uint64_t serial,
+				uint64_t end)
+{
+	uint64_t row = lane->ring_mask + 1ull - (serial & lane->ring_mask);
+
+	return (uint32_t)(row < end - serial ? row : end - serial);
+}
+
 /* Enters in the ledger what a WR carries; serial may be its wr_id. */
 static always_inline void lane_enter(const struct lane *lane, uint64_t serial,
-				     uint32_t first_op, uint32_t nr_ops,
-				     bool read)
+				     const struct plan_wr *plan)
 {
 	struct lane_wr *wr = lane_entry(lane, serial);
 
-	wr->first_op = first_op;
-	/* 0 and 1 can be shifted: NOLINTNEXTLINE(*BinaryOperatorResult) */
-	wr->ops_read = nr_ops | (uint32_t)read << 31;
+	wr->first_op = plan->first_op;
+	/* 0 and 1 can be shifted: NOLINTBEGIN(*BinaryOperatorResult) */
+	wr->what = plan->nr_ops | (uint32_t)plan->read << LANE_WR_READ_SHIFT |
+		   (uint32_t)plan->cut << LANE_WR_CUT_SHIFT;
+	/* NOLINTEND(*BinaryOperatorResult) */
 }
 
 #endif /* WRB_LANE_H */

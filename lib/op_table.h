@@ -18,13 +18,16 @@
 
 /*
  * What an operation is, in one word, so that it is written and compared at
- * once: local region, state, remote region, direction; 16 bits each.
+ * once: local region, remote region, direction, state; 16 bits each. All but
+ * the state lie as in a struct wrb_op of a little-endian machine, which thus
+ * loads them at once.
  */
-#define OP_STATE_SHIFT	16
-#define OP_REMOTE_SHIFT 32
-#define OP_DIR_SHIFT	48
+#define OP_REMOTE_SHIFT 16
+#define OP_DIR_SHIFT	32
+#define OP_STATE_SHIFT	48
+#define OP_READ		(UINT64_C(1) << OP_DIR_SHIFT)
+#define OP_KIND		((UINT64_C(0xffff) << OP_REMOTE_SHIFT) | OP_READ)
 #define OP_STATE	(UINT64_C(0xffff) << OP_STATE_SHIFT)
-#define OP_KIND		(~UINT64_C(0) << OP_REMOTE_SHIFT) /* remote, direction */
 
 /* Goes out in several WRs: struct op_cut counts. */
 #define OP_CUT (UINT64_C(1) << OP_STATE_SHIFT)
@@ -184,26 +187,43 @@ static inline void op_release(struct op_table *table, uint32_t index)
 	table->free[table->nr_free++] = index;
 }
 
+/* Without a state; a dir that there is not reaches into it. */
 static always_inline uint64_t op_what(uint16_t local, uint16_t remote,
 				      enum wrb_dir dir)
 {
 	return local | (uint64_t)remote << OP_REMOTE_SHIFT |
-	       (uint64_t)dir << OP_DIR_SHIFT;
+	       (uint64_t)(uint32_t)dir << OP_DIR_SHIFT;
+}
+
+static always_inline uint32_t what_local(uint64_t what)
+{
+	return (uint16_t)what;
+}
+
+static always_inline uint32_t what_remote(uint64_t what)
+{
+	return (uint16_t)(what >> OP_REMOTE_SHIFT);
+}
+
+/* An enum wrb_dir, or what is none and was given as one. */
+static always_inline uint32_t what_dir(uint64_t what)
+{
+	return (uint32_t)(what >> OP_DIR_SHIFT);
 }
 
 static always_inline uint32_t op_local(const struct op *op)
 {
-	return (uint16_t)op->what;
+	return what_local(op->what);
 }
 
 static always_inline uint32_t op_remote(const struct op *op)
 {
-	return (uint16_t)(op->what >> OP_REMOTE_SHIFT);
+	return what_remote(op->what);
 }
 
 static always_inline bool op_is_read(const struct op *op)
 {
-	return op->what >> OP_DIR_SHIFT;
+	return (op->what & OP_READ) != 0;
 }
 
 static always_inline bool op_failed(const struct op *op)

@@ -144,8 +144,7 @@ static always_inline void post_write(struct post *post,
 {
 	struct ibv_send_wr *wr = post->wr++;
 
-	lane_enter(post->lane, post->wr_id, plan->first_op, plan->nr_ops,
-		   plan->read);
+	lane_enter(post->lane, post->wr_id, plan);
 	wr->wr_id = post->wr_id++;
 	wr->num_sge = (int)plan->nr_segs;
 	wr->opcode = plan->read ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE;

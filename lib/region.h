@@ -57,9 +57,8 @@ static always_inline bool regions_hold(u64_pair bytes, u64_pair offsets,
 				       uint32_t length)
 {
 	const u64_pair rest = bytes - offsets;
-	const u64_pair signs = offsets | rest | (rest - length);
 
-	return length && (int64_t)(signs[0] | signs[1]) >= 0;
+	return length && !pair_below_0(offsets | rest | (rest - length));
 }
 
 #endif /* WRB_REGION_H */

@@ -11,12 +11,6 @@
 
 /* -- add ---------------------------------------------------------------- */
 
-/* Both region ids of an operation, to be compared at once. */
-static always_inline uint32_t op_regions(const struct wrb_op *op)
-{
-	return op->local | (uint32_t)op->remote << 16;
-}
-
 /*
  * Operations between the same two regions are staged in a row, for which this
  * holds what they share; the op table's moving parts are beside it.
@@ -25,10 +19,11 @@ struct stager {
 	struct op *ops;
 	uint32_t *free_top; /* above the next that is free */
 	uint32_t *place;    /* of the next among those staged */
-	uint32_t regions;
-	uint64_t what; /* of a WRITE between them */
+	uint64_t what;	    /* of a WRITE between them */
 	u64_pair addrs, bytes;
 };
+
+#define STAGE_NO_ROW OP_STATE /* no operation's what */
 
 /* Both offsets of an operation; they are not aligned. */
 static always_inline u64_pair op_offsets(const struct wrb_op *op)
@@ -51,6 +46,7 @@ static always_inline struct stager stage_begin(struct flight *flight)
 		.ops = flight->ops.ops,
 		.free_top = flight->ops.free + flight->ops.nr_free,
 		.place = op_row_end(&flight->ops.staged),
+		.what = STAGE_NO_ROW,
 	};
 }
 
@@ -65,50 +61,46 @@ static always_inline void stage_end(struct flight *flight,
 	flight->stats.ops += nr;
 }
 
-/* Begins a row of operations like this one; false when it has no regions. */
+static always_inline uint64_t stage_what(const struct wrb_op *from)
+{
+	return op_what(from->local, from->remote, from->dir);
+}
+
+/*
+ * Begins a row of operations that are this; false when there is no such region
+ * or direction.
+ */
 static always_inline bool stage_row(const struct flight *flight,
-				    struct stager *stager,
-				    const struct wrb_op *from)
+				    struct stager *stager, uint64_t what)
 {
 	const struct region *local, *remote;
 
-	local = region_get(&flight->regions, from->local, WRB_LOCAL);
-	remote = region_get(&flight->regions, from->remote, WRB_REMOTE);
-	if (unlikely(!local || !remote))
+	local = region_get(&flight->regions, what_local(what), WRB_LOCAL);
+	remote = region_get(&flight->regions, what_remote(what), WRB_REMOTE);
+	if (unlikely(!local || !remote || what_dir(what) > WRB_READ))
 		return false;
-	stager->regions = op_regions(from);
-	stager->what = op_what(from->local, from->remote, WRB_WRITE);
+	stager->what = what & ~OP_READ;
 	stager->addrs = (u64_pair){ local->addr, remote->addr };
 	stager->bytes = (u64_pair){ local->length[WRB_LOCAL],
 				    remote->length[WRB_REMOTE] };
 	return true;
 }
 
-/* At least one byte, within both regions, in a direction that there is. */
-static always_inline bool stage_valid(const struct stager *stager,
-				      const struct wrb_op *from,
-				      u64_pair offsets)
-{
-	return regions_hold(stager->bytes, offsets, from->length) &&
-	       (uint32_t)from->dir <= WRB_READ;
-}
-
-/* Why an operation between two regions that exist is not. */
+/* Why an operation is refused that does not lie within its regions. */
 static cold int stage_refuse(const struct wrb_op *from)
 {
-	if (!from->length || (uint32_t)from->dir > WRB_READ)
-		return -EINVAL;
-	return -ERANGE;
+	return from->length ? -ERANGE : -EINVAL;
 }
 
 static always_inline void stage(struct stager *stager,
-				const struct wrb_op *from, u64_pair offsets)
+				const struct wrb_op *from, uint64_t what,
+				u64_pair offsets)
 {
 	uint32_t index = *--stager->free_top;
 	struct op *op = &stager->ops[index];
 
 	op->done.user = from->user;
-	op->what = stager->what | (uint64_t)from->dir << OP_DIR_SHIFT;
+	op->what = what;
 	op->addrs = stager->addrs + offsets;
 	op->length = from->length;
 	*stager->place++ = index;
@@ -123,11 +115,35 @@ static cold int stage_never(const struct flight *flight,
 {
 	struct stager stager;
 
-	if (!stage_row(flight, &stager, from))
+	if (!stage_row(flight, &stager, stage_what(from)))
 		return -EINVAL;
-	return stage_valid(&stager, from, op_offsets(from))
+	return regions_hold(stager.bytes, op_offsets(from), from->length)
 		       ? err
 		       : stage_refuse(from);
+}
+
+/* Stages the operations of [op, end); returns the first that it did not. */
+static always_inline const struct wrb_op *
+stage_all(const struct flight *flight, struct stager *stager,
+	  const struct wrb_op *op, const struct wrb_op *end, int *err)
+{
+	for (; op != end; op++) {
+		const uint64_t what = stage_what(op);
+		const u64_pair offsets = op_offsets(op);
+
+		if (unlikely((what & ~OP_READ) != stager->what) &&
+		    unlikely(!stage_row(flight, stager, what))) {
+			*err = -EINVAL;
+			break;
+		}
+		if (unlikely(!regions_hold(stager->bytes, offsets,
+					   op->length))) {
+			*err = stage_refuse(op);
+			break;
+		}
+		stage(stager, op, what, offsets);
+	}
+	return op;
 }
 
 wrb_export int wrb_addv(struct wrb_queue *queue, const struct wrb_op *ops,
@@ -136,29 +152,15 @@ wrb_export int wrb_addv(struct wrb_queue *queue, const struct wrb_op *ops,
 	struct flight *flight = &queue->flight;
 	struct stager stager = stage_begin(flight);
 	const uint32_t room = flight->ops.nr_free;
-	const struct wrb_op *op = ops, *const end =
-					       ops + (nr < room ? nr : room);
+	const struct wrb_op *end;
 	int err = 0;
 
 	if (unlikely(nr && !room))
 		return stage_never(flight, ops, -EAGAIN);
-	while (op != end && !err) {
-		if (unlikely(!stage_row(flight, &stager, op))) {
-			err = -EINVAL;
-			break;
-		}
-		do {
-			const u64_pair offsets = op_offsets(op);
-
-			if (unlikely(!stage_valid(&stager, op, offsets))) {
-				err = stage_refuse(op);
-				break;
-			}
-			stage(&stager, op, offsets);
-		} while (++op != end && op_regions(op) == stager.regions);
-	}
+	end = stage_all(flight, &stager, ops, ops + (nr < room ? nr : room),
+			&err);
 	stage_end(flight, &stager);
-	return op != ops ? (int)(op - ops) : err;
+	return end != ops ? (int)(end - ops) : err;
 }
 
 wrb_export int wrb_add(struct wrb_queue *queue, const struct wrb_op *op)

@@ -134,6 +134,10 @@ mutate "a short post forgets what was not taken" post.c 'I[78]' \
 	's/^	op_row_push_front(.*/	(void)op_row_push_front;/'
 mutate "operations end with their first WR" complete.c 'I[17]' \
 	's/--flight->ops.cuts\[index\].nr_wrs == 0/flight != NULL/'
+mutate "a piece is entered as a whole operation" lane.h 'I[17]' \
+	's/(uint32_t)plan->cut << LANE_WR_CUT_SHIFT/0u/'
+mutate "one more ends than there is room for" complete.c '3 of 2' \
+	's/nr_whole - 1 < to->room/nr_whole - 1 <= to->room/'
 mutate "no marker" drain.c I8 \
 	's/if (!lane->marker &&/if (0 \&\&/'
 mutate "submit allocates" submit.c I9 \

@@ -67,7 +67,14 @@ static void lane_enter_keeps_what_each_wr_carries(void **state)
 	struct lane *lane = *state;
 
 	for (uint32_t i = 0; i < 4; i++) {
-		lane_enter(lane, wr_id_make(9, i), 40 + i, i + 1, i & 1);
+		const struct plan_wr plan = {
+			.first_op = 40 + i,
+			.nr_ops = i + 1,
+			.read = i & 1,
+			.cut = i & 2,
+		};
+
+		lane_enter(lane, wr_id_make(9, i), &plan);
 		lane->head++;
 	}
 	for (uint32_t i = 0; i < 4; i++) {
@@ -76,6 +83,7 @@ static void lane_enter_keeps_what_each_wr_carries(void **state)
 		assert_int_equal(wr->first_op, 40 + i);
 		assert_int_equal(lane_wr_nr_ops(wr), i + 1);
 		assert_int_equal(lane_wr_reads(wr), i & 1);
+		assert_int_equal(lane_wr_cut(wr), i >> 1);
 	}
 	assert_int_equal(lane_chain(lane), 4);
 	lane->posted = lane->head;
@@ -87,16 +95,25 @@ static void lane_enter_most_ops_fit(void **state)
 {
 	struct lane *lane = *state;
 
-	lane_enter(lane, 0, 0, WRB_MAX_OPS, true);
-	assert_int_equal(lane_wr_nr_ops(lane_entry(lane, 0)), WRB_MAX_OPS);
-	assert_int_equal(lane_wr_reads(lane_entry(lane, 0)), 1);
+	struct plan_wr plan = { .nr_ops = WRB_MAX_OPS, .read = true };
+	const struct lane_wr *wr = lane_entry(lane, 0);
+
+	lane_enter(lane, 0, &plan);
+	assert_int_equal(lane_wr_nr_ops(wr), WRB_MAX_OPS);
+	assert_int_equal(lane_wr_whole_ops(wr), WRB_MAX_OPS);
+	assert_int_equal(lane_wr_reads(wr), 1);
+	plan.cut = true;
+	lane_enter(lane, 0, &plan);
+	assert_int_equal(lane_wr_nr_ops(wr), WRB_MAX_OPS);
+	assert_true(lane_wr_whole_ops(wr) > WRB_MAX_OPS);
 }
 
 static void lane_entry_wraps_in_ring(void **state)
 {
+	const struct plan_wr plan = { .first_op = 7, .nr_ops = 1 };
 	struct lane *lane = *state;
 
-	lane_enter(lane, lane->ring_mask + 1ull, 7, 1, false);
+	lane_enter(lane, lane->ring_mask + 1ull, &plan);
 	assert_int_equal(lane->ring[0].first_op, 7);
 }
 
