@@ -31,6 +31,12 @@ static always_inline bool pair_below_0(u64_pair pair)
 #endif
 }
 
+/* The least power of two that is n or more; n is 2^31 at most. */
+static inline uint32_t round_up_pow2(uint32_t n)
+{
+	return n < 2 ? 1 : UINT32_C(1) << (32 - __builtin_clz(n - 1));
+}
+
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 #endif /* WRB_COMPILER_H */

@@ -397,8 +397,15 @@ int complete_poll(struct flight *flight, struct wrb_done *done, uint32_t max)
 void complete_lost(struct flight *flight, struct lane *lane)
 {
 	struct sink none = { NULL, 0 };
+	int nr = flight->cq_failed ? 0 : POLL_BATCH;
 
+	/* The next QP's CQEs need the room of those that a device keeps. */
+	while (nr == POLL_BATCH)
+		nr = cq_poll(flight, &none);
+	if (nr < 0)
+		cq_fail(flight, nr);
 	retire_flushed(flight, &none, lane, lane->head);
+	drain_progress(flight);
 }
 
 void complete_staged(struct flight *flight, uint32_t index)

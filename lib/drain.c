@@ -4,14 +4,16 @@
 
 #include <errno.h>
 
+#include "verbs_errno.h"
+
 static void drain_error_state(struct flight *flight, struct lane *lane)
 {
 	int err = flight->qp_error(flight->qp_error_arg, lane->qp);
 
-	lane->moved = true;
+	lane->moved = !err;
 	if (!err)
 		return;
-	errno = err < 0 ? -err : err;
+	errno = verbs_errno(err);
 	log_line(&flight->log,
 		 "lane %u: its QP does not go to the error state: %m",
 		 lane->index);

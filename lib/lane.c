@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t round_up_pow2(uint32_t n)
-{
-	return n < 2 ? 1 : UINT32_C(1) << (32 - __builtin_clz(n - 1));
-}
-
 int chain_init(struct chain *chain, uint32_t max_chain, uint32_t max_sge)
 {
 	chain->wrs = calloc(max_chain + 1, sizeof(*chain->wrs));

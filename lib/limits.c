@@ -3,12 +3,8 @@
 #include <errno.h>
 
 #include "compiler.h"
+#include "verbs_errno.h"
 #include "wrb.h"
-
-static int errno_of(int rc)
-{
-	return rc < 0 ? -errno : -rc;
-}
 
 wrb_export int wrb_limits_query(struct ibv_qp *qp, uint8_t port_num,
 				struct wrb_limits *limits)
@@ -22,10 +18,10 @@ wrb_export int wrb_limits_query(struct ibv_qp *qp, uint8_t port_num,
 		return -EINVAL;
 	rc = ibv_query_qp(qp, &attr, IBV_QP_CAP, &init);
 	if (rc)
-		return errno_of(rc);
+		return -verbs_errno(rc);
 	rc = ibv_query_port(qp->context, port_num, &port);
 	if (rc)
-		return errno_of(rc);
+		return -verbs_errno(rc);
 	*limits = (struct wrb_limits){
 		.max_send_wr = init.cap.max_send_wr,
 		.max_send_sge = init.cap.max_send_sge,

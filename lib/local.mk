@@ -15,6 +15,7 @@ lib_libwrb_core_la_SOURCES = \
 	lib/post.c lib/post.h \
 	lib/queue.c lib/queue.h lib/submit.c \
 	lib/region.c lib/region.h \
+	lib/verbs_errno.h \
 	lib/wr_id.h \
 	lib/wrb.h
 lib_libwrb_core_la_CFLAGS = $(AM_CFLAGS) $(IBVERBS_CFLAGS) -fvisibility=hidden

@@ -134,15 +134,6 @@ static always_inline struct mem_cq *to_cq(struct ibv_cq *cq)
 }
 /* NOLINTEND(*unix.Malloc) */
 
-static uint32_t round_up_pow2(uint32_t n)
-{
-	uint32_t pow2 = 1;
-
-	while (pow2 < n)
-		pow2 <<= 1;
-	return pow2;
-}
-
 /* -- faults -------------------------------------------------------------- */
 
 static bool fault_is_due(const struct mem_fault *fault)

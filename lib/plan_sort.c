@@ -8,7 +8,7 @@
 #define NR_DIGITS     (1u << DIGIT_BITS)
 #define INSERTION_MAX 32 /* up to here insertion sort wins */
 
-/* Bits in which keys differ; 0 in *sorted_out when they are out of order. */
+/* Bits in which keys differ; 0 in *sorted when they are out of order. */
 static uint64_t collect(const struct op *ops, const uint32_t *row, uint32_t nr,
 			struct plan_sort_item *items, bool *sorted)
 {

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "drain.h"
+#include "verbs_errno.h"
 
 /*
  * How many WRs of a chain were taken: those before *bad. Without a bad_wr of
@@ -31,15 +32,14 @@ static cold void post_uncount(struct lane *lane, const struct ibv_send_wr *wr,
 	}
 }
 
-/* A provider returns an errno, or -1 and sets errno. The WRs that it took. */
+/* Returns how many WRs were taken. */
 static cold uint32_t post_came_short(struct flight *flight, struct lane *lane,
 				     uint32_t nr, const struct ibv_send_wr *bad,
 				     int rc)
 {
 	uint32_t taken = post_taken(lane, nr, bad);
 
-	if (rc < 0)
-		rc = rc == -1 && errno ? errno : -rc;
+	rc = verbs_errno(rc);
 	lane->post_errno = rc;
 	lane->is_short = true;
 	lane->short_from = lane->posted + taken;

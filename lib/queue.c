@@ -54,7 +54,7 @@ static bool attr_has_lanes(const struct wrb_attr *attr)
 	    attr->nr_qps > WRB_MAX_LANES)
 		return false;
 	for (uint32_t i = 0; i < attr->nr_qps; i++)
-		if (!attr->qps[i])
+		if (!attr->qps[i] || attr->qps[i]->send_cq != attr->cq)
 			return false;
 	return true;
 }
@@ -89,6 +89,7 @@ static void rules_set(struct plan_rules *rules, const struct wrb_attr *attr)
 {
 	uint32_t sge = attr->limits.max_send_sge;
 	uint32_t msg = attr->limits.max_msg_bytes;
+	bool cuts = attr->max_chunks != 1; /* what a message can hold */
 
 	*rules = (struct plan_rules){
 		.nr_lanes = attr->nr_qps,
@@ -97,7 +98,7 @@ static void rules_set(struct plan_rules *rules, const struct wrb_attr *attr)
 		.max_msg_bytes = msg,
 		.chunk_bytes = attr->chunk_bytes,
 		.max_chunks = attr->max_chunks,
-		.cut_above = min_nonzero(attr->chunk_bytes, msg),
+		.cut_above = min_nonzero(cuts ? attr->chunk_bytes : 0, msg),
 		.stripe = attr->stripe,
 		.merge = attr->flags & WRB_MERGE,
 	};
@@ -325,7 +326,7 @@ wrb_export int wrb_lane_replace(struct wrb_queue *queue, uint32_t index,
 	struct flight *flight = &queue->flight;
 	struct lane *lane;
 
-	if (index >= flight->nr_lanes)
+	if (index >= flight->nr_lanes || (qp && qp->send_cq != flight->cq))
 		return -EINVAL;
 	lane = &flight->lanes[index];
 	if (lane->state == WRB_LANE_READY)
@@ -333,10 +334,10 @@ wrb_export int wrb_lane_replace(struct wrb_queue *queue, uint32_t index,
 	complete_lost(flight, lane);
 	if (flight->nr_broken)
 		complete_broken(flight);
-	flight->nr_draining -= lane->state == WRB_LANE_DRAINING;
 	lane_renew(lane, qp);
 	if (!qp)
 		return 0;
+	flight->cq_failed = false;
 	flight_lane_ready(flight, index);
 	return 0;
 }

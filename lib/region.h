@@ -10,7 +10,6 @@
 #include "wrb.h"
 
 #define REGION_MAX_BYTES (UINT64_C(1) << 48)
-#define REGION_FREE	 2 /* side of an id that is not in use */
 
 struct region {
 	uint64_t addr;

@@ -3,8 +3,8 @@
  * libwrb: work-request batching for RDMA.
  *
  * A queue takes one-sided operations (RDMA READ and RDMA WRITE), plans them
- * into as few work requests (WRs) as the settings allow, posts one chain per
- * queue pair (QP) and hands every operation back exactly once.
+ * into as few work requests (WRs) as the settings allow, posts them in chains
+ * to queue pairs (QPs) and hands every operation back exactly once.
  *
  * The library takes connected RC QPs and registered memory. It does not
  * connect, register memory, start threads, read the environment, print, or
@@ -55,7 +55,8 @@ enum wrb_dir {
 enum wrb_stripe {
 	/*
 	 * All to one lane while it has room; the next submit starts on the
-	 * next lane. Fewest doorbells: one per submit. The default.
+	 * next lane. Fewest doorbells: one per submit of max_chain WRs at
+	 * most. The default.
 	 */
 	WRB_STRIPE_BATCH = 0,
 	/* One WR to each lane in turn; the next submit starts one further. */
@@ -64,8 +65,8 @@ enum wrb_stripe {
 	WRB_STRIPE_LEAST_LOADED = 2,
 	/*
 	 * By the remote address that the WR starts at: the same address
-	 * always takes the same lane while that lane is ready, and so the
-	 * device keeps the order of two operations on it.
+	 * always takes the same lane while that lane is ready. See wrb_addv()
+	 * for the order that this gives.
 	 */
 	WRB_STRIPE_OFFSET = 3,
 };
@@ -99,7 +100,10 @@ struct wrb_limits {
 	uint32_t max_msg_bytes; /* of one WR: ibv_port_attr.max_msg_sz */
 };
 
-/* A line for a log: a lane failed, a post came short. No newline at its end. */
+/*
+ * A line for a log: a lane failed, a post came short. No newline at its end.
+ * Neither this nor the next may call the queue that calls them.
+ */
 typedef void (*wrb_log_fn)(void *arg, const char *line);
 
 /* Moves a QP to the error state; returns 0 or an errno. */
@@ -111,7 +115,7 @@ typedef int (*wrb_qp_error_fn)(void *arg, struct ibv_qp *qp);
  */
 struct wrb_attr {
 	size_t size;	     /* sizeof(struct wrb_attr) of the caller */
-	struct ibv_qp **qps; /* nr_qps RC QPs in RTS, all completing to cq */
+	struct ibv_qp **qps; /* nr_qps RC QPs in RTS, of which cq is send_cq */
 	uint32_t nr_qps;     /* 1..WRB_MAX_LANES */
 	struct ibv_cq *cq;   /* used by this queue alone */
 	struct wrb_limits limits;
@@ -182,9 +186,14 @@ struct wrb_done {
 	 * or aborted; some of its bytes may have moved.
 	 */
 	int error;
-	enum ibv_wc_status status; /* of its first WR that failed */
-	uint32_t vendor_err;	   /* of the same */
-	uint32_t lane;		   /* of the same, or of its last WR */
+	/*
+	 * Of its first WR that failed. IBV_WC_GENERAL_ERR: the device refused
+	 * a part of it in a post that came short. IBV_WC_WR_FLUSH_ERR, lane 0:
+	 * it was staged when wrb_abort() was called.
+	 */
+	enum ibv_wc_status status;
+	uint32_t vendor_err; /* of the same */
+	uint32_t lane;	     /* of the same, or of its last WR */
 };
 
 enum wrb_lane_status {
@@ -209,17 +218,18 @@ struct wrb_lane_info {
 
 /* Counters since create or wrb_stats_reset(). */
 struct wrb_stats {
-	uint64_t ops;	      /* added */
-	uint64_t done;	      /* handed back */
-	uint64_t failed;      /* handed back with an error */
-	uint64_t bytes;	      /* posted */
-	uint64_t wrs;	      /* posted */
-	uint64_t sges;	      /* posted */
-	uint64_t signalled;   /* WRs posted with IBV_SEND_SIGNALED */
-	uint64_t doorbells;   /* ibv_post_send() calls */
-	uint64_t cqes;	      /* polled */
-	uint64_t flushes;     /* CQEs with IBV_WC_WR_FLUSH_ERR */
-	uint64_t stale;	      /* CQEs that belonged to no WR in flight */
+	uint64_t ops;	    /* added */
+	uint64_t done;	    /* handed back */
+	uint64_t failed;    /* handed back with an error */
+	uint64_t bytes;	    /* posted */
+	uint64_t wrs;	    /* posted */
+	uint64_t sges;	    /* posted */
+	uint64_t signalled; /* WRs posted with IBV_SEND_SIGNALED */
+	uint64_t doorbells; /* ibv_post_send() calls */
+	uint64_t cqes;	    /* polled */
+	uint64_t flushes;   /* WRs with operations whose CQE was a flush */
+	uint64_t stale;	    /* CQEs that belonged to no WR in flight */
+	/* As planned: what a short post did not take is counted again. */
 	uint64_t merged;      /* operations that joined a WR begun by another */
 	uint64_t chunked;     /* operations or runs that were cut */
 	uint64_t chunks;      /* WRs that these became */
@@ -271,14 +281,15 @@ int wrb_limits_query(struct ibv_qp *qp, uint8_t port_num,
 
 /*
  * Makes a queue. Everything that it will ever need is allocated here, except
- * the keys of regions; wrb(3) has the formula.
+ * for regions; wrb(3) has the formula.
  *
  * The QPs and the CQ stay the caller's, must outlive the queue, and must not
  * be posted to or polled by anyone else meanwhile.
  *
- * -EINVAL: a field is out of its range, a pointer is missing, attr->size is
- * larger than the library knows, or an unknown flag is set. -E2BIG: max_sge
- * exceeds limits.max_send_sge. -ENOSPC: the CQ is smaller than the sum of the
+ * -EINVAL: a field is out of its range, a pointer is missing, a QP completes
+ * to another CQ, attr->size is larger than the library knows, or an unknown
+ * flag is set. -E2BIG: max_sge exceeds limits.max_send_sge or WRB_MAX_SGE.
+ * -ENOSPC: the CQ is smaller than the sum of the
  * lanes' max_send_wr, so it could overflow: every WR may need a CQE, because
  * an unsignalled WR that fails completes too (IBA 1.4, 11.4.1.1). -ENOMEM.
  */
@@ -301,10 +312,11 @@ void wrb_queue_destroy(struct wrb_queue *queue);
 int wrb_region_add(struct wrb_queue *queue, const struct wrb_region *region);
 
 /*
- * Gives a region another key on one lane, for a lane that was replaced.
+ * Gives a region another key on one lane, for a QP that it is about to get:
+ * call it before wrb_lane_replace(), which makes the lane ready.
  *
- * -EINVAL: no such region or lane. -EBUSY: an operation that is staged or in
- * flight uses the region on this lane while it is ready.
+ * -EINVAL: no such region or lane. -EBUSY: the lane is ready and operations
+ * are staged or in flight.
  */
 int wrb_region_rekey(struct wrb_queue *queue, int region, uint32_t lane,
 		     uint32_t key);
@@ -317,9 +329,14 @@ int wrb_region_rekey(struct wrb_queue *queue, int region, uint32_t lane,
 int wrb_region_remove(struct wrb_queue *queue, int region);
 
 /*
- * Stages operations; posts nothing. The array is copied. Operations on
- * overlapping memory have no order among each other unless they share the lane
- * (WRB_STRIPE_OFFSET, or one lane) and neither sort nor cutting parts them.
+ * Stages operations; posts nothing. The array is copied.
+ *
+ * Operations on overlapping memory have no order among each other, with two
+ * exceptions: a WRITE or a READ behind a WRITE, on one lane in the order in
+ * which they were staged (IBA 1.4, 10.8.3.3: a WRITE behind a READ would need a
+ * fence, so wait for the READ to end). They are on one lane if there is but
+ * one, or under WRB_STRIPE_OFFSET if they start at the same remote address and
+ * are neither merged nor cut; WRB_SORT changes the order of all others.
  *
  * Returns how many of them, from the first on, were staged. Fewer than nr when
  * there is no more room, or at the first one that is refused. When that is the
@@ -340,7 +357,7 @@ int wrb_add(struct wrb_queue *queue, const struct wrb_op *op);
  * room. -ENOTCONN: something is staged and no lane is ready. A post that
  * fails does not fail the call: its lane drains, the operations that it
  * carried end with an error, and those of which nothing was taken are staged
- * again. After -ENOTCONN this may have happened.
+ * again.
  */
 int wrb_submit(struct wrb_queue *queue);
 
@@ -360,8 +377,8 @@ int wrb_lane_post(struct wrb_queue *queue, uint32_t lane,
 		  const struct wrb_op *op);
 
 /*
- * Polls the CQ once and hands back up to max operations that have ended. Never
- * waits. Does not submit: after it there may be room for what is staged.
+ * Polls the CQ until it is empty or max operations that have ended were handed
+ * back. Never waits. Does not submit: after it there may be room for what is staged.
  *
  * Returns how many entries of done were written, 0..max. -EINVAL: max is 0.
  * -EIO: the CQ itself failed (ibv_poll_cq() returned an error) and nothing was
@@ -387,12 +404,15 @@ int wrb_lane_state(const struct wrb_queue *queue, uint32_t lane,
  * Ends whatever a lane still carries, with errors, and gives it another QP; or
  * none with qp == NULL, and then it stays dead until replaced again.
  *
- * The caller has destroyed the lane's former QP before: only then can neither
- * its CQEs nor its data arrive any more. That holds for a lane in any state,
- * and so this is also what ends a drain that takes too long. The new QP has
- * the same limits and CQ; keys that differ are set by wrb_region_rekey().
+ * The caller has destroyed the lane's former QP just before, with no submit or
+ * poll in between: only then can its data arrive no more. CQEs that are still
+ * in the CQ are polled here. A lane may be replaced while it
+ * drains, and so this is also what ends a drain that takes too long. The new
+ * QP has the same limits and CQ; keys that differ are set before, by
+ * wrb_region_rekey().
  *
- * -EINVAL: no such lane. -EBUSY: the lane is ready.
+ * -EINVAL: no such lane, or the QP completes to another CQ. -EBUSY: the lane is
+ * ready; only a failure on it or wrb_abort() makes it otherwise.
  */
 int wrb_lane_replace(struct wrb_queue *queue, uint32_t lane, struct ibv_qp *qp);
 
@@ -414,7 +434,8 @@ void wrb_stats_reset(struct wrb_queue *queue);
 
 /*
  * Dry run: the WRs that wrb_submit() would post now, in the order in which
- * they are planned. Posts and changes nothing. Not for the hot path.
+ * they are planned. Posts nothing; what is staged is sorted, with WRB_SORT. Not
+ * for the hot path.
  *
  * Returns how many there are; the first max of them are written to wrs.
  * -ENOTCONN as wrb_submit().

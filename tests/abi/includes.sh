@@ -10,7 +10,7 @@ status=0
 # The level of a file of lib/, by its name without ending.
 level() {
 	case $1 in
-	compiler | wrb | wr_id) echo 0 ;;
+	compiler | verbs_errno | wrb | wr_id) echo 0 ;;
 	op_table | region | log | limits | memdev) echo 1 ;;
 	plan | plan_*) echo 2 ;;
 	lane) echo 3 ;;
@@ -26,7 +26,7 @@ level() {
 # Whether FILE of lib/ (without ending) may include HEADER (likewise).
 lib_allows() {
 	case $1:$2 in
-	wrb:* | compiler:* | wr_id:*) return 1 ;; # these stand alone
+	wrb:* | compiler:* | verbs_errno:* | wr_id:*) return 1 ;; # these stand alone
 	*:memdev) [ "$1" = memdev ] && return 0 || return 1 ;;
 	memdev:*) [ "$2" = compiler ] && return 0 || return 1 ;;
 	plan_*:plan) return 0 ;;

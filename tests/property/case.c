@@ -306,7 +306,8 @@ static int lane_post_expect(struct world *world, uint32_t lane,
 	const struct ledger_lane *held = &world->lanes[lane];
 
 	if (op->length > attr->limits.max_msg_bytes ||
-	    (attr->chunk_bytes && op->length > attr->chunk_bytes))
+	    (attr->chunk_bytes && attr->max_chunks != 1 &&
+	     op->length > attr->chunk_bytes))
 		return -EMSGSIZE;
 	if (!lane_is_ready(world, lane))
 		return -ENOTCONN;

@@ -107,6 +107,23 @@ static void drain_marker_always_refused_flushes_suffice(void **state)
 	assert_int_equal(fixture_lane(f, 0).state, WRB_LANE_DEAD);
 }
 
+/* Without a CQE of the failure a flush tells only that something failed. */
+static void drain_qp_error_fails_lost_cqe_is_no_success(void **state)
+{
+	struct fixture *f = *state;
+
+	fixture_start(f, 1, 16);
+	fixture_add_row(f, 4, BYTES, 0);
+	fixture_fault(f, MEMDEV_FAIL_POST, 3, ENOMEM);
+	fixture_fault(f, MEMDEV_FAIL_QP_ERROR, 1, EPERM);
+	fixture_fault(f, MEMDEV_FAIL_WR, 1, IBV_WC_REM_OP_ERR);
+	fixture_fault(f, MEMDEV_DROP_CQE, 1, 0);
+	assert_int_equal(wrb_submit(f->queue), 2);
+	fixture_reap(f);
+	fixture_assert_errors(f, 1, 2, -ECANCELED);
+	assert_int_equal(wrb_staged(f->queue), 2);
+}
+
 static void drain_marker_lost_replace_ends_it(void **state)
 {
 	struct fixture *f = *state;
@@ -330,6 +347,85 @@ static void replace_draining_lane_ends_its_ops(void **state)
 	assert_int_equal(fixture_stats(f).stale, 0);
 }
 
+static struct ibv_wc kept; /* of a QP that was destroyed */
+
+static int poll_kept(struct ibv_cq *cq, int nr, struct ibv_wc *wc)
+{
+	(void)cq;
+	(void)nr;
+	if (kept.status != IBV_WC_SUCCESS)
+		return 0;
+	*wc = kept;
+	kept.status = IBV_WC_GENERAL_ERR;
+	return 1;
+}
+
+/* A device may keep the CQEs of a QP that is gone, as soft-RoCE does. */
+static void replace_takes_the_cqes_that_were_kept(void **state)
+{
+	struct fixture *f = *state;
+
+	start_frozen(f, 1, 5);
+	wrb_abort(f->queue);
+	memdev_qp_destroy(f->qps[0]);
+	kept = (struct ibv_wc){ .wr_id = wr_id_make(0, 2) };
+	f->cq->context->ops.poll_cq = poll_kept;
+	assert_int_equal(wrb_lane_replace(f->queue, 0, NULL), 0);
+	assert_int_equal(kept.status, IBV_WC_GENERAL_ERR);
+	fixture_reap(f);
+	fixture_assert_errors(f, 1, 3, 0);
+	fixture_assert_errors(f, 4, 5, -ECANCELED);
+}
+
+/* What other lanes have ended meanwhile waits for the next poll. */
+static void replace_keeps_the_ends_of_other_lanes(void **state)
+{
+	struct fixture *f = *state;
+
+	fixture_start(f, 2, 16);
+	fixture_add_row(f, 3, BYTES, 0);
+	fixture_fault(f, MEMDEV_FAIL_WR, 2, IBV_WC_REM_OP_ERR);
+	assert_int_equal(wrb_submit(f->queue), 3);
+	fixture_reap(f);
+	fixture_add_row(f, 4, BYTES, 0);
+	assert_int_equal(wrb_submit(f->queue), 4);
+	replace(f, 0);
+	assert_int_equal(fixture_poll(f, 64), 4);
+	fixture_assert_errors(f, 4, 7, 0);
+}
+
+static void replace_with_qp_of_another_cq_refused(void **state)
+{
+	struct fixture *f = *state;
+	struct ibv_qp_cap cap = { .max_send_wr = 16, .max_send_sge = 1 };
+	struct ibv_qp *qp;
+	struct ibv_cq *cq;
+
+	fixture_start(f, 1, 16);
+	wrb_abort(f->queue);
+	assert_int_equal(memdev_cq_create(f->dev, 16, &cq), 0);
+	assert_int_equal(memdev_qp_create(f->dev, cq, &cap, &qp), 0);
+	assert_int_equal(wrb_lane_replace(f->queue, 0, qp), -EINVAL);
+	assert_int_equal(fixture_lane(f, 0).state, WRB_LANE_DEAD);
+}
+
+static void replace_after_the_cq_failed_lanes_drain_again(void **state)
+{
+	struct fixture *f = *state;
+
+	start_frozen(f, 1, 5);
+	fixture_fault(f, MEMDEV_FAIL_POLL, 1, EIO);
+	assert_int_equal(fixture_poll(f, 64), -EIO);
+	replace(f, 0);
+	assert_int_equal(fixture_poll(f, 64), 5);
+	fixture_add_row(f, 4, BYTES, 0);
+	assert_int_equal(wrb_submit(f->queue), 4);
+	wrb_abort(f->queue);
+	memdev_freeze(f->dev, 0);
+	fixture_reap(f);
+	assert_int_equal(fixture_lane(f, 0).state, WRB_LANE_DEAD);
+}
+
 static void replace_dead_lane_forgets_failure(void **state)
 {
 	struct fixture *f = *state;
@@ -447,6 +543,7 @@ int main(void)
 		fixture_test(drain_marker_always_refused_flushes_suffice),
 		fixture_test(drain_marker_lost_replace_ends_it),
 		fixture_test(drain_qp_error_fails_marker_still_shows_end),
+		fixture_test(drain_qp_error_fails_lost_cqe_is_no_success),
 		fixture_test(drain_moves_qp_once),
 		fixture_test(drain_other_lanes_carry_on),
 		fixture_test(broken_open_op_ends_without_a_submit),
@@ -457,6 +554,10 @@ int main(void)
 		fixture_test(abort_later_submit_enotconn),
 		fixture_test(replace_ready_or_unknown_lane_refused),
 		fixture_test(replace_draining_lane_ends_its_ops),
+		fixture_test(replace_takes_the_cqes_that_were_kept),
+		fixture_test(replace_keeps_the_ends_of_other_lanes),
+		fixture_test(replace_with_qp_of_another_cq_refused),
+		fixture_test(replace_after_the_cq_failed_lanes_drain_again),
 		fixture_test(replace_dead_lane_forgets_failure),
 		fixture_test(replace_with_none_keeps_failure_until_ready),
 		fixture_test(replace_with_none_dead_until_replaced_again),

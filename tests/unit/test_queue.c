@@ -62,6 +62,13 @@ static void no_cq(struct wrb_attr *attr)
 	attr->cq = NULL;
 }
 
+static void another_cq(struct wrb_attr *attr)
+{
+	static struct ibv_cq other;
+
+	attr->cq = &other;
+}
+
 static void no_lanes(struct wrb_attr *attr)
 {
 	attr->nr_qps = 0;
@@ -149,15 +156,15 @@ static void create_bad_attr_refused(void **state)
 		int error;
 	} cases[] = {
 		{ no_qps, -EINVAL },	     { qp_missing, -EINVAL },
-		{ no_cq, -EINVAL },	     { no_lanes, -EINVAL },
-		{ too_many_lanes, -EINVAL }, { no_ops, -EINVAL },
-		{ too_many_ops, -EINVAL },   { size_zero, -EINVAL },
-		{ size_small, -EINVAL },     { size_large, -EINVAL },
-		{ unknown_flag, -EINVAL },   { unknown_stripe, -EINVAL },
-		{ one_send_wr, -EINVAL },    { huge_send_wr, -EINVAL },
-		{ no_send_sge, -EINVAL },    { no_msg_bytes, -EINVAL },
-		{ sge_not_granted, -E2BIG }, { cq_too_small, -ENOSPC },
-		{ cq_unset, -ENOSPC },
+		{ no_cq, -EINVAL },	     { another_cq, -EINVAL },
+		{ no_lanes, -EINVAL },	     { too_many_lanes, -EINVAL },
+		{ no_ops, -EINVAL },	     { too_many_ops, -EINVAL },
+		{ size_zero, -EINVAL },	     { size_small, -EINVAL },
+		{ size_large, -EINVAL },     { unknown_flag, -EINVAL },
+		{ unknown_stripe, -EINVAL }, { one_send_wr, -EINVAL },
+		{ huge_send_wr, -EINVAL },   { no_send_sge, -EINVAL },
+		{ no_msg_bytes, -EINVAL },   { sge_not_granted, -E2BIG },
+		{ cq_too_small, -ENOSPC },   { cq_unset, -ENOSPC },
 	};
 	struct wrb_queue *untouched = (struct wrb_queue *)state;
 	struct fixture *f = *state;
@@ -822,6 +829,22 @@ static void lane_post_bad_operation_refused(void **state)
 	fixture_assert_memory(f);
 }
 
+static void lane_post_one_chunk_at_most_is_never_cut(void **state)
+{
+	struct fixture *f = *state;
+
+	fixture_lanes(f, 1, 8);
+	f->attr.chunk_bytes = 100;
+	f->attr.max_chunks = 1;
+	fixture_queue(f);
+	assert_int_equal(lane_post(f, 0, WRB_READ, 0, 1000), 0);
+	fixture_add(f, WRB_WRITE, 2000, 2000, 1000);
+	assert_int_equal(wrb_submit(f->queue), 1);
+	fixture_reap(f);
+	fixture_assert_memory(f);
+	assert_int_equal(fixture_stats(f).chunked, 0);
+}
+
 /* Whatever an operation is told that can be taken later. */
 static void assert_bad_operations_refused(struct fixture *f)
 {
@@ -1021,6 +1044,7 @@ int main(void)
 		fixture_test(lane_post_ends_behind_what_was_posted),
 		fixture_test(lane_post_what_is_staged_stays_staged),
 		fixture_test(lane_post_without_room_eagain),
+		fixture_test(lane_post_one_chunk_at_most_is_never_cut),
 		fixture_test(lane_post_bad_operation_refused),
 		fixture_test(lane_post_on_a_full_lane_bad_operation_refused),
 		fixture_test(lane_post_not_taken_is_forgotten_lane_fails),
