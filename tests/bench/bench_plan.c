@@ -189,7 +189,19 @@ static double allocations(const struct bench_side *side, void *arg,
 struct row {
 	double ns[NR_SIDES];
 	double allocations[NR_SIDES];
+	double per_floor;  /* libwrb / floor */
+	double allocating; /* the allocating planner / libwrb */
 };
+
+/* Of two sides measured in turn, round by round: the clock's pace cancels. */
+static double median_ratio(const double *ns, const double *beside, uint32_t nr)
+{
+	double ratios[MAX_ROUNDS];
+
+	for (uint32_t r = 0; r < nr; r++)
+		ratios[r] = beside[r] > 0 ? ns[r] / beside[r] : 0;
+	return median(ratios, nr);
+}
 
 static bool wanted(const char *only, const char *name)
 {
@@ -215,11 +227,33 @@ static void row_measure(const struct settings *set,
 			ns[s][r] = args[s] ? measure(sides[s], args[s], work,
 						     set->ms)
 					   : 0;
+	row->per_floor = median_ratio(ns[0], ns[1], set->rounds);
+	row->allocating = median_ratio(ns[2], ns[0], set->rounds);
 	for (uint32_t s = 0; s < NR_SIDES; s++) {
 		row->ns[s] = median(ns[s], set->rounds);
 		if (args[s])
 			sides[s]->drop(args[s]);
 	}
+}
+
+/* How much dearer a WR of one work is than one of another, with a side. */
+static double growth(const struct settings *set, const struct bench_side *side,
+		     const struct bench_work *from, const struct bench_work *to)
+{
+	void *from_arg = side->make(from), *to_arg = side->make(to);
+	double before[MAX_ROUNDS], after[MAX_ROUNDS];
+
+	for (int warm = 0; warm < 3; warm++) {
+		side->run(from_arg, from);
+		side->run(to_arg, to);
+	}
+	for (uint32_t r = 0; r < set->rounds; r++) {
+		before[r] = measure(side, from_arg, from, set->ms);
+		after[r] = measure(side, to_arg, to, set->ms);
+	}
+	side->drop(from_arg);
+	side->drop(to_arg);
+	return median_ratio(after, before, set->rounds);
 }
 
 /* -- printing ----------------------------------------------------------- */
@@ -246,11 +280,48 @@ static void print_row(const struct settings *set, const struct bench_work *work,
 			   "%8.1f %10.1f\n";
 
 	printf(format, work->shape->name, work->lanes, batch, row->ns[0],
-	       row->ns[1], row->ns[2], row->ns[3],
-	       row->ns[1] > 0 ? row->ns[0] / row->ns[1] : 0,
-	       row->ns[0] > 0 ? row->ns[2] / row->ns[0] : 0,
-	       row->allocations[0], row->allocations[2]);
+	       row->ns[1], row->ns[2], row->ns[3], row->per_floor,
+	       row->allocating, row->allocations[0], row->allocations[2]);
 	fflush(stdout);
+}
+
+static void print_growth(const struct settings *set,
+			 const struct bench_case *shape, const char *what,
+			 const struct bench_work *from,
+			 const struct bench_work *to)
+{
+	printf(set->csv ? "growth,%s,%s,%.3f,%.3f\n"
+			: "%-16s %-28s %7.2f %7.2f\n",
+	       shape->name, what, growth(set, &side_wrb, from, to),
+	       growth(set, &side_floor, from, to));
+	fflush(stdout);
+}
+
+/* Larger batches and more lanes: both ends of each, in turn. */
+static void run_growth(const struct settings *set,
+		       const struct bench_case *shape)
+{
+	struct bench_work few, many, lanes;
+
+	if (!wanted(set->shape, shape->name))
+		return;
+	work_make(&few, shape, 128, 1);
+	work_make(&many, shape, 4096, 1);
+	work_make(&lanes, shape, 4096, 64);
+	print_growth(set, shape, "batch 128 -> 4096, 1 lane", &few, &many);
+	print_growth(set, shape, "1 -> 64 lanes, batch 4096", &many, &lanes);
+	work_free(&few);
+	work_free(&many);
+	work_free(&lanes);
+}
+
+static void print_all_growth(const struct settings *set)
+{
+	if (!set->csv)
+		puts("\nns per WR, second / first                      libwrb  "
+		     " floor");
+	for (uint32_t s = 0; s < NR_SHAPES; s++)
+		run_growth(set, &shapes[s]);
 }
 
 /* Bytes of heap in use before and after one batch of 65,536. */
@@ -386,6 +457,8 @@ int main(int argc, char **argv)
 			for (uint32_t b = 0; batches[b]; b++)
 				run_one(&set, &shapes[s], lane_counts[l],
 					batches[b]);
+	if (!set.batch && !set.lanes && !set.side && !set.runs)
+		print_all_growth(&set);
 	if (!set.shape && !set.side && !set.runs)
 		print_retained(&set);
 	return 0;

@@ -48,6 +48,7 @@ void walk_dev_init(struct walk_dev *dev)
 	for (uint32_t i = 0; i < BENCH_MAX_LANES; i++) {
 		dev->qps[i].context = &dev->context;
 		dev->qps[i].qp_context = dev;
+		dev->qps[i].send_cq = &dev->cq;
 		dev->qp_list[i] = &dev->qps[i];
 	}
 }
