@@ -38,41 +38,50 @@ static void insertion_sort(struct plan_sort_item *items, uint32_t nr)
 	}
 }
 
-/* One counting pass over the digit that starts at bit `shift`. */
-static void radix_pass(const struct plan_sort_item *from,
-		       struct plan_sort_item *to, uint32_t nr, uint32_t shift)
+static always_inline uint32_t digit(const struct plan_sort_item *item,
+				    uint32_t shift)
 {
-	uint32_t place[NR_DIGITS] = { 0 };
+	return item->key >> shift & (NR_DIGITS - 1);
+}
+
+/* Where the first item of each digit goes. */
+static void digit_places(const struct plan_sort_item *items, uint32_t nr,
+			 uint32_t shift, uint32_t place[NR_DIGITS])
+{
 	uint32_t sum = 0;
 
+	memset(place, 0, NR_DIGITS * sizeof(*place));
 	for (uint32_t i = 0; i < nr; i++)
-		place[from[i].key >> shift & (NR_DIGITS - 1)]++;
+		place[digit(&items[i], shift)]++;
 	for (uint32_t d = 0; d < NR_DIGITS; d++) {
 		uint32_t count = place[d];
 
 		place[d] = sum;
 		sum += count;
 	}
-	for (uint32_t i = 0; i < nr; i++)
-		to[place[from[i].key >> shift & (NR_DIGITS - 1)]++] = from[i];
 }
 
-/* Sorts by the digits in which keys differ; returns where the result lies. */
-static struct plan_sort_item *radix_sort(struct plan_sort_item *items,
-					 struct plan_sort_item *scratch,
-					 uint32_t nr, uint64_t differ)
+/* Sorts by the digits in which keys differ; the last pass writes the row. */
+static void radix_sort(struct plan_sort_item *items,
+		       struct plan_sort_item *scratch, uint32_t nr,
+		       uint64_t differ, uint32_t *row)
 {
 	uint32_t shift = (uint32_t)__builtin_ctzll(differ);
+	uint32_t place[NR_DIGITS];
 
-	while (shift < 64 && differ >> shift) {
+	for (differ >>= shift; differ >= NR_DIGITS; differ >>= DIGIT_BITS) {
 		struct plan_sort_item *swap = items;
 
-		radix_pass(items, scratch, nr, shift);
+		digit_places(items, nr, shift, place);
+		for (uint32_t i = 0; i < nr; i++)
+			scratch[place[digit(&items[i], shift)]++] = items[i];
 		items = scratch;
 		scratch = swap;
 		shift += DIGIT_BITS;
 	}
-	return items;
+	digit_places(items, nr, shift, place);
+	for (uint32_t i = 0; i < nr; i++)
+		row[place[digit(&items[i], shift)]++] = items[i].op;
 }
 
 void plan_sort(const struct op *ops, uint32_t *row, uint32_t nr,
@@ -86,10 +95,11 @@ void plan_sort(const struct op *ops, uint32_t *row, uint32_t nr,
 	differ = collect(ops, row, nr, items, &sorted);
 	if (sorted)
 		return;
-	if (nr <= INSERTION_MAX)
-		insertion_sort(items, nr);
-	else
-		items = radix_sort(items, scratch, nr, differ);
+	if (nr > INSERTION_MAX) {
+		radix_sort(items, scratch, nr, differ, row);
+		return;
+	}
+	insertion_sort(items, nr);
 	for (uint32_t i = 0; i < nr; i++)
 		row[i] = items[i].op;
 }
