@@ -71,7 +71,7 @@ struct engine_conf {
 	enum conf_verb verb;
 
 	uint8_t retry_count; /* 0..7 */
-	uint8_t rnr_retry;   /* 0..7, 7 is for ever */
+	uint8_t rnr_retry;   /* of the peer's device, 0..7; 7 is for ever */
 	uint8_t ack_timeout; /* 4.096 us * 2^n, 0..31; 0: the CM's choice */
 	uint8_t tos;
 	uint32_t connect_timeout_ms;
