@@ -154,7 +154,7 @@ static int make_queue(struct initiator *in)
 	attr.max_sge = t->max_sge;
 	attr.signal_interval = conf->signal_interval;
 	attr.max_chain = longest_chain(in->job.td);
-	attr.read_depth = conf->read_depth ? conf->read_depth : t->rd_atomic;
+	attr.read_depth = conf->read_depth;
 	attr.flags =
 		(conf->merge ? WRB_MERGE : 0) | (conf->sort ? WRB_SORT : 0);
 	attr.stripe = conf->stripe;
