@@ -45,6 +45,7 @@ static int query(const struct engine_env *env, struct rdma_device *dev,
 		.max_qp_wr = not_negative(device.orig_attr.max_qp_wr),
 		.max_cqe = not_negative(device.orig_attr.max_cqe),
 		.max_sge = not_negative(device.orig_attr.max_sge),
+		.max_sge_rd = not_negative(device.orig_attr.max_sge_rd),
 		.max_rd_atomic =
 			not_negative(device.orig_attr.max_qp_init_rd_atom),
 		.max_msg_bytes = port.max_msg_sz,

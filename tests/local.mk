@@ -29,6 +29,13 @@ tests_unit_test_allow_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/engine
 tests_unit_test_allow_CFLAGS = $(unit_cflags)
 tests_unit_test_allow_LDADD = $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_caps
+tests_unit_test_caps_SOURCES = tests/unit/heard.h tests/unit/test_caps.c \
+	engine/caps.c engine/caps.h
+tests_unit_test_caps_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/engine
+tests_unit_test_caps_CFLAGS = $(unit_cflags)
+tests_unit_test_caps_LDADD = $(CMOCKA_LIBS)
+
 if BUILD_ENGINE
 check_PROGRAMS += tests/unit/test_token
 tests_unit_test_token_SOURCES = tests/unit/test_token.c \
