@@ -340,7 +340,7 @@ ok 'stats_file: chunks are counted' stats_hold '
 ok 'stats_file: a READ credit stalls' stats_hold '
 	.[0].read_stalls > 0' --rw=read --read_depth=2
 ok 'stats_file: a short send queue stalls' stats_hold '
-	.[0].sq_stalls > 0 and .[0].granted.sq_depth == 9' \
+	.[0].sq_stalls > 0 and .[0].granted.sq_depth == 10' \
 	--rw=write --sq_depth=9
 
 # named NAME [WANTED]: the name of a job, and what it is in the file; both as
@@ -475,9 +475,9 @@ bad 'iodepth=2000000 is refused' --iodepth=2000000
 bad 'bs=5368709120 is refused' --bs=5g --size=8g
 bad 'access=ro does not allow' --access=ro --rw=write
 bad 'access=wo does not allow' --access=wo --rw=write --verify=crc32c
-bad 'max_sge=64 is more than the device in memory has' --max_sge=64
-bad 'inline_size=4096 is more than the device' --inline_size=4096
-bad 'sq_depth=100000 is more than the device' --sq_depth=100000
+bad 'max_sge=64 asked, but the device in memory grants' --max_sge=64
+bad 'inline_size=4096 asked, but the device in memory grants' --inline_size=4096
+bad 'sq_depth=100000 asked, but the device in memory grants' --sq_depth=100000
 bad 'stats_file=/nonexistent/x cannot be written' --stats_file=/nonexistent/x
 bad '/nonexistent/x' --region_mem=/nonexistent/x
 
