@@ -10,6 +10,18 @@
 
 #define BACKLOG 1024
 
+/*
+ * IPv6's any address serves IPv4 too, whatever net.ipv6.bindv6only says. Where the
+ * kernel refuses the option that sysctl decides.
+ */
+static void serve_both_families(struct rdma_cm_id *id)
+{
+	int only = 0;
+
+	rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &only,
+			sizeof(only));
+}
+
 static int listen_on(struct server *s, struct sockaddr *addr)
 {
 	int ret;
@@ -20,6 +32,7 @@ static int listen_on(struct server *s, struct sockaddr *addr)
 		s->listener = NULL;
 		return ret;
 	}
+	serve_both_families(s->listener);
 	ret = cm_result(rdma_bind_addr(s->listener, addr));
 	if (!ret)
 		ret = cm_result(rdma_listen(s->listener, BACKLOG));
@@ -79,7 +92,7 @@ static int say_unbound(struct server *s, const struct sockaddr *addr, int err)
 	return err;
 }
 
-/* IPv6's any address serves IPv4 too, where there is IPv6. */
+/* Both families, or IPv4 where there is no IPv6. */
 static int listen_on_any(struct server *s)
 {
 	struct sockaddr_in6 six = {
