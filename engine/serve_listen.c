@@ -112,21 +112,34 @@ static int listen_on_any(struct server *s)
 	return ret ? say_unbound(s, (struct sockaddr *)&six, ret) : 0;
 }
 
+/*
+ * Not every address that a name has need be this host's, or lie on an RDMA device.
+ * One that is taken ends the search: it was the right one.
+ */
+static int listen_on_one_of(struct server *s, struct cm_addrs *addrs)
+{
+	struct sockaddr *addr = (struct sockaddr *)&addrs->addr[0];
+	int ret = -EADDRNOTAVAIL;
+	uint32_t i;
+
+	for (i = 0; i < addrs->nr && ret && ret != -EADDRINUSE; i++) {
+		addr = (struct sockaddr *)&addrs->addr[i];
+		ret = listen_on(s, addr);
+	}
+	return ret ? say_unbound(s, addr, ret) : 0;
+}
+
 static int start_listening(struct server *s)
 {
 	const struct engine_conf *conf = s->conf;
 	struct cm_addrs addrs;
-	struct sockaddr *addr = (struct sockaddr *)&addrs.addr[0];
 	int ret;
 
 	if (!conf->bindname)
 		return listen_on_any(s);
 	ret = cm_lookup(s->env, "bindname", conf->bindname, conf->port,
 			cm_now_ms() + conf->connect_timeout_ms, &addrs);
-	if (ret)
-		return ret;
-	ret = listen_on(s, addr);
-	return ret ? say_unbound(s, addr, ret) : 0;
+	return ret ? ret : listen_on_one_of(s, &addrs);
 }
 
 static void say_listening(struct server *s)
