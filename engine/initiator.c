@@ -88,6 +88,7 @@ static int open_transport(struct initiator *in)
 	const struct transport_attr attr = {
 		.conf = &job->conf,
 		.env = &job->env,
+		.job_number = job->td->thread_number - 1,
 		.nr_ops = job->td->o.iodepth,
 		.max_op_bytes = (uint32_t)td_max_bs(job->td),
 		.region_bytes = job->region_bytes,

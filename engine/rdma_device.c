@@ -66,6 +66,15 @@ static int make_comp_channel(const struct engine_env *env,
 	return 0;
 }
 
+/* The interrupt that the CQ's events come by: jobs take turns. */
+static int comp_vector(const struct transport_attr *attr,
+		       const struct rdma_device *dev)
+{
+	uint32_t nr = not_negative(dev->verbs->num_comp_vectors);
+
+	return nr ? (int)(attr->job_number % nr) : 0;
+}
+
 static int make_objects(const struct transport_attr *attr,
 			struct rdma_device *dev)
 {
@@ -81,7 +90,7 @@ static int make_objects(const struct transport_attr *attr,
 			return ret;
 	}
 	dev->cq = ibv_create_cq(dev->verbs, (int)dev->caps.max_cqe, NULL,
-				dev->comp, 0);
+				dev->comp, comp_vector(attr, dev));
 	if (!dev->cq)
 		return say_failed(env, dev, "ibv_create_cq()", cm_result(-1));
 	return 0;
