@@ -220,6 +220,7 @@ static int lane_make_qp(struct rdma *r, struct lane *lane)
 	int ret;
 
 	rdma_device_qp_attr(&r->dev, &init);
+	init.qp_context = &r->dev; /* for rdma_device_note() */
 	ret = cm_result(rdma_create_qp(lane->id, r->dev.pd, &init));
 	if (ret) {
 		say(r,

@@ -45,6 +45,14 @@ tests_unit_test_token_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/engine
 tests_unit_test_token_CFLAGS = $(unit_cflags) $(CRYPTO_CFLAGS)
 tests_unit_test_token_LDADD = $(CMOCKA_LIBS) $(CRYPTO_LIBS)
 
+check_PROGRAMS += tests/unit/test_rdma_device
+tests_unit_test_rdma_device_SOURCES = tests/unit/test_rdma_device.c
+tests_unit_test_rdma_device_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/engine
+tests_unit_test_rdma_device_CFLAGS = $(unit_cflags)
+tests_unit_test_rdma_device_LDADD = engine/libengine.la lib/libmemdev.la \
+	lib/libwrb-core.la $(RDMACM_LIBS) $(IBVERBS_LIBS) $(CRYPTO_LIBS) \
+	$(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_rdma_lane
 tests_unit_test_rdma_lane_SOURCES = tests/unit/heard.h \
 	tests/unit/test_rdma_lane.c
