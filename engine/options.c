@@ -50,7 +50,9 @@ struct option_texts {
 #define TIME(name, field, least, most, dflt, text)	   char *name;
 #define TEXT(name, dflt, text)				   char *name;
 #include "options.def"
-	uint64_t file_bytes; /* not an option: see options_file_bytes() */
+	/* No options: see options_file_bytes(), options_note_setup(). */
+	uint64_t file_bytes;
+	pid_t setup_pid;
 };
 const int engine_option_bytes = sizeof(struct option_texts);
 
@@ -563,6 +565,20 @@ int options_file_bytes(const struct thread_data *td,
 	}
 	*bytes = texts->file_bytes;
 	return 0;
+}
+
+void options_note_setup(struct thread_data *td)
+{
+	struct option_texts *texts = td->eo;
+
+	texts->setup_pid = getpid();
+}
+
+pid_t options_setup_pid(const struct thread_data *td)
+{
+	const struct option_texts *texts = td->eo;
+
+	return texts->setup_pid;
 }
 
 void options_advise(const struct thread_data *td, const struct engine_env *env)
