@@ -115,8 +115,7 @@ static int initiator_init(struct job *job)
 	struct initiator *in = to_initiator(job);
 	unsigned int depth = job->td->o.iodepth;
 
-	if (!job->td->subjob_number)
-		options_advise(job->td, &job->env);
+	options_advise(job->td, &job->conf, &job->env);
 	in->reaper.env = &job->env;
 	in->reaper.conf = &job->conf;
 	in->reaper.yields = reap_has_one_cpu();

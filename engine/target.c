@@ -53,6 +53,7 @@ static int target_init(struct job *job)
 	int rc;
 
 	end_with_parent(job->td);
+	options_advise(job->td, &job->conf, &job->env);
 	rc = region_mem_map(&job->conf, &job->env, job->region_bytes,
 			    &target->region);
 	if (rc)

@@ -416,6 +416,14 @@ line_says() {
 		'set iodepth_batch_complete_max=64 or more' --rw=write \
 		--size=1m --iodepth=64 --iodepth_batch_submit=16
 }
+ok "the other role's options are said" line_says \
+	'role=initiator makes no use of max_qps=, isolate=: leave it out' \
+	--size=1m --isolate=0 --max_qps=5 --access=rw
+own_options_unsaid() {
+	job --size=1m --region_mem=./own --qps=2 --io_timeout=5s --max_qps=0 \
+		2>err && ! grep 'makes no use' err
+}
+ok 'its own are not' own_options_unsaid
 whole_batches_unsaid() {
 	# shellcheck disable=SC2086
 	job $small 2>err && ! grep -q complete_max err
