@@ -235,24 +235,6 @@ static int lane_make_qp(struct rdma *r, struct lane *lane)
 	return 0;
 }
 
-static int lane_set_ack_timeout(struct rdma *r, struct lane *lane)
-{
-	uint8_t timeout = r->attr.conf->ack_timeout;
-	int ret;
-
-	if (!timeout)
-		return 0;
-	ret = cm_result(rdma_set_option(lane->id, RDMA_OPTION_ID,
-					RDMA_OPTION_ID_ACK_TIMEOUT, &timeout,
-					sizeof(timeout)));
-	if (ret)
-		say(r,
-		    "ack_timeout=%u is refused by the kernel's CM: %s; "
-		    "leave it out",
-		    timeout, strerror(-ret));
-	return ret;
-}
-
 static enum hello_auth auth_of(const struct rdma *r)
 {
 	if (!r->attr.conf->token.nr_bytes)
@@ -306,7 +288,8 @@ static int on_route(struct rdma *r, struct lane *lane)
 
 	ret = lane_make_qp(r, lane);
 	if (!ret)
-		ret = lane_set_ack_timeout(r, lane);
+		ret = cm_set_ack_timeout(r->attr.env, lane->id,
+					 r->attr.conf->ack_timeout);
 	if (ret)
 		return ret;
 	ret = lane_make_hello(r, lane);

@@ -156,6 +156,10 @@ int serve_listen(struct server *s)
 {
 	int ret = start_listening(s);
 
+	/* Before the first client finds out. */
+	if (!ret)
+		ret = cm_set_ack_timeout(s->env, s->listener,
+					 s->conf->ack_timeout);
 	if (!ret)
 		say_listening(s);
 	return ret;
