@@ -83,11 +83,21 @@ static int plan_depth(const struct transport_attr *attr,
 	return 0;
 }
 
+/* A sync's READ has one entry, whatever the device. */
+static uint32_t most_sge(const struct transport_attr *attr,
+			 const struct caps_device *dev)
+{
+	const bool reads = attr->need & ACCESS_READ && !attr->reads_to_sync;
+	uint32_t most = least(dev->max_sge, WRB_MAX_SGE);
+
+	return reads && dev->max_sge_rd ? least(most, dev->max_sge_rd) : most;
+}
+
 static int plan_sge(const struct transport_attr *attr,
 		    const struct caps_device *dev, struct caps *caps)
 {
 	const struct engine_env *env = attr->env;
-	uint32_t cap = least(dev->max_sge, WRB_MAX_SGE);
+	uint32_t cap = most_sge(attr, dev);
 
 	caps->max_sge = attr->conf->max_sge;
 	if (!caps->max_sge)

@@ -15,6 +15,7 @@ struct caps_device {
 	uint32_t max_qp_wr;
 	uint32_t max_cqe;
 	uint32_t max_sge;
+	uint32_t max_sge_rd;	/* of a READ; 0: as max_sge */
 	uint32_t max_rd_atomic; /* READs that a QP of ours can have out */
 	uint32_t max_msg_bytes;
 };

@@ -255,6 +255,24 @@ int cm_channel_open(const struct engine_env *env,
 	return 0;
 }
 
+int cm_set_ack_timeout(const struct engine_env *env, struct rdma_cm_id *id,
+		       uint8_t timeout)
+{
+	int ret;
+
+	if (!timeout)
+		return 0;
+	ret = cm_result(rdma_set_option(id, RDMA_OPTION_ID,
+					RDMA_OPTION_ID_ACK_TIMEOUT, &timeout,
+					sizeof(timeout)));
+	if (ret)
+		env->error(env->arg,
+			   "ack_timeout=%u is refused by the kernel's CM: %s; "
+			   "leave it out",
+			   timeout, strerror(-ret));
+	return ret;
+}
+
 static void copy_private(const struct rdma_conn_param *param,
 			 struct cm_event *event)
 {

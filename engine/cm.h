@@ -54,6 +54,13 @@ int cm_lookup(const struct engine_env *env, const char *option,
 int cm_channel_open(const struct engine_env *env,
 		    struct rdma_event_channel **channel);
 
+/*
+ * 4.096 us * 2^timeout, or 0 to leave it to the kernel, for the QP of this id, or
+ * just to try. 0, or -errno after one sentence.
+ */
+int cm_set_ack_timeout(const struct engine_env *env, struct rdma_cm_id *id,
+		       uint8_t timeout);
+
 struct cm_event {
 	enum rdma_cm_event_type type;
 	int status;

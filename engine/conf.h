@@ -62,16 +62,15 @@ struct engine_conf {
 	uint32_t max_sge;	  /* 0: what is needed, see transport_attr */
 	uint32_t signal_interval; /* 0: last of each chain */
 	uint32_t inline_bytes;
-	uint32_t sq_depth;  /* 0: from iodepth and the device */
-	uint32_t rd_atomic; /* 0: what both devices grant */
-	uint32_t
-		read_depth; /* READs in a send queue; 0: as rd_atomic granted */
+	uint32_t sq_depth;   /* 0: from iodepth and the device */
+	uint32_t rd_atomic;  /* 0: what both devices grant */
+	uint32_t read_depth; /* READs in a send queue; 0: as many as fit */
 	enum conf_poll poll;
 	uint32_t poll_spin_us; /* POLL_ADAPTIVE: before it sleeps */
 	enum conf_verb verb;
 
 	uint8_t retry_count; /* 0..7 */
-	uint8_t rnr_retry;   /* 0..7, 7 is for ever */
+	uint8_t rnr_retry;   /* of the peer's device, 0..7; 7 is for ever */
 	uint8_t ack_timeout; /* 4.096 us * 2^n, 0..31; 0: the CM's choice */
 	uint8_t tos;
 	uint32_t connect_timeout_ms;

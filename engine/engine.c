@@ -156,6 +156,7 @@ static int engine_setup(struct thread_data *td)
 		td_verror(td, rc, "rdma_batch setup");
 		return rc;
 	}
+	options_note_setup(td);
 	for_each_file(td, f, i)
 	{
 		f->filetype = FIO_TYPE_FILE;

@@ -88,6 +88,7 @@ static int open_transport(struct initiator *in)
 	const struct transport_attr attr = {
 		.conf = &job->conf,
 		.env = &job->env,
+		.job_number = job->td->thread_number - 1,
 		.nr_ops = job->td->o.iodepth,
 		.max_op_bytes = (uint32_t)td_max_bs(job->td),
 		.region_bytes = job->region_bytes,
@@ -114,8 +115,7 @@ static int initiator_init(struct job *job)
 	struct initiator *in = to_initiator(job);
 	unsigned int depth = job->td->o.iodepth;
 
-	if (!job->td->subjob_number)
-		options_advise(job->td, &job->env);
+	options_advise(job->td, &job->conf, &job->env);
 	in->reaper.env = &job->env;
 	in->reaper.conf = &job->conf;
 	in->reaper.yields = reap_has_one_cpu();
@@ -154,7 +154,7 @@ static int make_queue(struct initiator *in)
 	attr.max_sge = t->max_sge;
 	attr.signal_interval = conf->signal_interval;
 	attr.max_chain = longest_chain(in->job.td);
-	attr.read_depth = conf->read_depth ? conf->read_depth : t->rd_atomic;
+	attr.read_depth = conf->read_depth;
 	attr.flags =
 		(conf->merge ? WRB_MERGE : 0) | (conf->sort ? WRB_SORT : 0);
 	attr.stripe = conf->stripe;

@@ -71,7 +71,7 @@ const char *io_map_cure(const struct io_failure *failure)
 		       "and that the path is up, or raise ack_timeout= and "
 		       "retry_count=";
 	case IBV_WC_RNR_RETRY_EXC_ERR:
-		return "the target was not ready: raise rnr_retry=";
+		return "the target was not ready: raise rnr_retry= there";
 	case IBV_WC_REM_ACCESS_ERR:
 		return "the target does not allow it: check its access=, its "
 		       "size=, and that it has not ended";

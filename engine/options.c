@@ -45,12 +45,14 @@
 /* What fio fills in. Its first field is fio's own, by fio's convention. */
 struct option_texts {
 	void *fio;
-#define WORD(name, field, values, dflt, text)		   char *name;
-#define NUMBER(name, field, least, most, dflt, unit, text) char *name;
-#define TIME(name, field, least, most, dflt, text)	   char *name;
-#define TEXT(name, dflt, text)				   char *name;
+#define WORD(name, field, values, dflt, text, users_)		   char *name;
+#define NUMBER(name, field, least, most, dflt, unit, text, users_) char *name;
+#define TIME(name, field, least, most, dflt, text, users_)	   char *name;
+#define TEXT(name, dflt, text, users_)				   char *name;
 #include "options.def"
-	uint64_t file_bytes; /* not an option: see options_file_bytes() */
+	/* No options: see options_file_bytes(), options_note_setup(). */
+	uint64_t file_bytes;
+	pid_t setup_pid;
 };
 const int engine_option_bytes = sizeof(struct option_texts);
 
@@ -73,19 +75,28 @@ static int take_as_is(void *texts, const char *value)
 
 /* Not const because fio keeps notes of its own in it. */
 struct fio_option engine_options[] = {
-#define WORD(name, field, values, dflt, text) \
+#define WORD(name, field, values, dflt, text, users_) \
 	{ ROW(name, dflt, text " (default: " dflt ")"), .posval = { values } },
-#define NUMBER(name, field, least, most, dflt, unit, text)               \
+#define NUMBER(name, field, least, most, dflt, unit, text, users_)       \
 	{ ROW(name, dflt,                                                \
 	      text " (" unit ", " #least " to " #most ", default: " dflt \
 		   ")") },
-#define TIME(name, field, least, most, dflt, text)                   \
+#define TIME(name, field, least, most, dflt, text, users_)           \
 	{ ROW(name, dflt,                                            \
 	      text " (milliseconds, or with suffix ms or s; " #least \
 		   " to " #most ", default: " dflt ")") },
-#define TEXT(name, dflt, text) { ROW(name, dflt, text) },
+#define TEXT(name, dflt, text, users_) { ROW(name, dflt, text) },
 #include "options.def"
 	{ .name = NULL },
+};
+
+/* The jobs in which an option has an effect; a job is one or two of these. */
+enum {
+	FOR_INITIATOR = 1 << 0,
+	FOR_TARGET = 1 << 1,
+	FOR_MEMORY = 1 << 2, /* an initiator with transport=memory */
+	FOR_BOTH = FOR_INITIATOR | FOR_TARGET,
+	FOR_REGION = FOR_TARGET | FOR_MEMORY,
 };
 
 enum rule_kind { RULE_WORD, RULE_NUMBER, RULE_TIME, RULE_TEXT };
@@ -97,6 +108,7 @@ struct rule {
 	size_t field_bytes;
 	uint64_t least;
 	uint64_t most;
+	unsigned int users;
 };
 
 #define FIELD_OF(field_)                               \
@@ -104,16 +116,21 @@ struct rule {
 	.field_bytes = sizeof(((struct engine_conf *)0)->field_)
 
 static const struct rule rules[] = {
-#define WORD(name, field, values, dflt, text) \
-	{ .kind = RULE_WORD, FIELD_OF(field) },
-#define NUMBER(name, field, least_, most_, dflt, unit, text) \
-	{ .kind = RULE_NUMBER,                               \
+#define WORD(name, field, values, dflt, text, users_) \
+	{ .kind = RULE_WORD, .users = users_, FIELD_OF(field) },
+#define NUMBER(name, field, least_, most_, dflt, unit, text, users_) \
+	{ .kind = RULE_NUMBER,                                       \
+	  .users = users_,                                           \
+	  FIELD_OF(field),                                           \
+	  .least = least_,                                           \
+	  .most = most_ },
+#define TIME(name, field, least_, most_, dflt, text, users_) \
+	{ .kind = RULE_TIME,                                 \
+	  .users = users_,                                   \
 	  FIELD_OF(field),                                   \
 	  .least = least_,                                   \
 	  .most = most_ },
-#define TIME(name, field, least_, most_, dflt, text) \
-	{ .kind = RULE_TIME, FIELD_OF(field), .least = least_, .most = most_ },
-#define TEXT(name, dflt, text) { .kind = RULE_TEXT },
+#define TEXT(name, dflt, text, users_) { .kind = RULE_TEXT, .users = users_ },
 #include "options.def"
 };
 
@@ -229,11 +246,17 @@ static int read_word(const struct rule *rule, const struct fio_option *option,
 	return EINVAL;
 }
 
+static const char *text_of(const struct option_texts *texts,
+			   const struct fio_option *option)
+{
+	return *(char *const *)((const char *)texts + option->off1);
+}
+
 static int read_rule(size_t i, const struct option_texts *texts,
 		     const struct engine_env *env, struct engine_conf *conf)
 {
 	const struct fio_option *option = &engine_options[i];
-	const char *text = *(char *const *)((const char *)texts + option->off1);
+	const char *text = text_of(texts, option);
 
 	switch (rules[i].kind) {
 	case RULE_WORD:
@@ -565,14 +588,56 @@ int options_file_bytes(const struct thread_data *td,
 	return 0;
 }
 
-void options_advise(const struct thread_data *td, const struct engine_env *env)
+void options_note_setup(struct thread_data *td)
+{
+	struct option_texts *texts = td->eo;
+
+	texts->setup_pid = getpid();
+}
+
+pid_t options_setup_pid(const struct thread_data *td)
 {
 	const struct option_texts *texts = td->eo;
-	const struct thread_options *o = &td->o;
+
+	return texts->setup_pid;
+}
+
+static bool is_set(const struct option_texts *texts,
+		   const struct fio_option *option)
+{
+	const char *text = text_of(texts, option);
+
+	return text && (!option->def || strcmp(text, option->def));
+}
+
+static void advise_unused(const struct option_texts *texts,
+			  const struct engine_conf *conf,
+			  const struct engine_env *env)
+{
+	const bool target = conf->role == ROLE_TARGET;
+	unsigned int job = target ? FOR_TARGET : FOR_INITIATOR;
+	char names[512] = "";
+	size_t i;
+
+	if (conf->transport == TRANSPORT_MEMORY)
+		job |= FOR_MEMORY;
+	for (i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+		if (rules[i].users & job || !is_set(texts, &engine_options[i]))
+			continue;
+		snprintf(names + strlen(names), sizeof(names) - strlen(names),
+			 "%s%s=", *names ? ", " : "", engine_options[i].name);
+	}
+	if (*names)
+		env->info(env->arg, "role=%s makes no use of %s: leave it out",
+			  target ? "target" : "initiator", names);
+}
+
+/* Of batches that fio's reaping will break into single doorbells. */
+static void advise_batches(const struct thread_options *o,
+			   const struct engine_env *env)
+{
 	unsigned int batch = o->iodepth_batch;
 
-	if (texts->token_file)
-		token_advise(texts->token_file, env);
 	if (batch < 2 || o->iodepth_batch_complete_max >= batch ||
 	    o->iodepth_low + batch <= o->iodepth)
 		return;
@@ -582,4 +647,19 @@ void options_advise(const struct thread_data *td, const struct engine_env *env)
 		  "set iodepth_batch_complete_max=%u or more to keep batches "
 		  "whole",
 		  o->iodepth_batch_complete_max, batch, o->iodepth);
+}
+
+void options_advise(const struct thread_data *td,
+		    const struct engine_conf *conf,
+		    const struct engine_env *env)
+{
+	const struct option_texts *texts = td->eo;
+
+	if (td->subjob_number)
+		return;
+	advise_unused(texts, conf, env);
+	if (texts->token_file)
+		token_advise(texts->token_file, env);
+	if (conf->role == ROLE_INITIATOR)
+		advise_batches(&td->o, env);
 }

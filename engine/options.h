@@ -27,10 +27,17 @@ int options_read(struct thread_data *td, const struct engine_env *env,
 int options_file_bytes(const struct thread_data *td,
 		       const struct engine_env *env, uint64_t *bytes);
 
+/* In which process fio sets the job up; 0: it has not yet. */
+void options_note_setup(struct thread_data *td);
+pid_t options_setup_pid(const struct thread_data *td);
+
 /*
- * A sentence if the job asks for batches and fio's reaping will break them
- * into single doorbells; one if its token is open to everyone.
+ * Once for all clones of a job: a sentence if it sets what its role does not use;
+ * one if it asks for batches and fio's reaping will break them into single
+ * doorbells; one if its token is open to everyone.
  */
-void options_advise(const struct thread_data *td, const struct engine_env *env);
+void options_advise(const struct thread_data *td,
+		    const struct engine_conf *conf,
+		    const struct engine_env *env);
 
 #endif /* ENGINE_OPTIONS_H */

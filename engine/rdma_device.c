@@ -10,6 +10,10 @@
 
 #define ACK_CQ_EVENTS_AT 1024
 
+/* Of all jobs of this process: how often a device failed, and which one last. */
+static unsigned int nr_fatal;
+static const struct ibv_context *last_fatal;
+
 static int say_failed(const struct engine_env *env,
 		      const struct rdma_device *dev, const char *what, int err)
 {
@@ -45,6 +49,7 @@ static int query(const struct engine_env *env, struct rdma_device *dev,
 		.max_qp_wr = not_negative(device.orig_attr.max_qp_wr),
 		.max_cqe = not_negative(device.orig_attr.max_cqe),
 		.max_sge = not_negative(device.orig_attr.max_sge),
+		.max_sge_rd = not_negative(device.orig_attr.max_sge_rd),
 		.max_rd_atomic =
 			not_negative(device.orig_attr.max_qp_init_rd_atom),
 		.max_msg_bytes = port.max_msg_sz,
@@ -65,6 +70,15 @@ static int make_comp_channel(const struct engine_env *env,
 	return 0;
 }
 
+/* The interrupt that the CQ's events come by: jobs take turns. */
+static int comp_vector(const struct transport_attr *attr,
+		       const struct rdma_device *dev)
+{
+	uint32_t nr = not_negative(dev->verbs->num_comp_vectors);
+
+	return nr ? (int)(attr->job_number % nr) : 0;
+}
+
 static int make_objects(const struct transport_attr *attr,
 			struct rdma_device *dev)
 {
@@ -79,8 +93,8 @@ static int make_objects(const struct transport_attr *attr,
 		if (ret)
 			return ret;
 	}
-	dev->cq = ibv_create_cq(dev->verbs, (int)dev->caps.max_cqe, NULL,
-				dev->comp, 0);
+	dev->cq = ibv_create_cq(dev->verbs, (int)dev->caps.max_cqe, dev,
+				dev->comp, comp_vector(attr, dev));
 	if (!dev->cq)
 		return say_failed(env, dev, "ibv_create_cq()", cm_result(-1));
 	return 0;
@@ -194,6 +208,7 @@ int rdma_device_open(const struct transport_attr *attr,
 		.verbs = verbs,
 		.name = ibv_get_device_name(verbs->device),
 		.port_num = port_num,
+		.fatal_at = __atomic_load_n(&nr_fatal, __ATOMIC_ACQUIRE),
 		.iwarp = verbs->device->transport_type == IBV_TRANSPORT_IWARP,
 	};
 	ret = query(attr->env, dev, &can);
@@ -284,4 +299,43 @@ bool rdma_device_cq_events(struct rdma_device *dev)
 		dev->unacked = 0;
 	}
 	return true;
+}
+
+static void note(struct rdma_device *owner, enum ibv_event_type type)
+{
+	if (owner) /* not a target's */
+		__atomic_store_n(&owner->failed, ibv_event_type_str(type),
+				 __ATOMIC_RELAXED);
+}
+
+void rdma_device_note(const struct rdma_device *dev,
+		      const struct ibv_async_event *event)
+{
+	switch (event->event_type) {
+	case IBV_EVENT_DEVICE_FATAL:
+		__atomic_store_n(&last_fatal, dev->verbs, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&nr_fatal, 1, __ATOMIC_RELEASE);
+		break;
+	case IBV_EVENT_CQ_ERR:
+		note(event->element.cq->cq_context, event->event_type);
+		break;
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+		note(event->element.qp->qp_context, event->event_type);
+		break;
+	default:
+		break;
+	}
+}
+
+const char *rdma_device_failed(const struct rdma_device *dev)
+{
+	const bool fatal =
+		__atomic_load_n(&nr_fatal, __ATOMIC_ACQUIRE) != dev->fatal_at &&
+		__atomic_load_n(&last_fatal, __ATOMIC_RELAXED) == dev->verbs;
+
+	if (fatal)
+		return ibv_event_type_str(IBV_EVENT_DEVICE_FATAL);
+	return __atomic_load_n(&dev->failed, __ATOMIC_RELAXED);
 }

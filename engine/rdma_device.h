@@ -20,6 +20,9 @@ struct rdma_device {
 	struct ibv_comp_channel *comp; /* NULL with poll=busy */
 	struct ibv_cq *cq;
 	uint32_t unacked; /* CQ events got and not acknowledged */
+	/* Jobs that are threads take each other's events, see rdma_device_note. */
+	const char *failed; /* the CQ or a QP did: the event's name; or NULL */
+	unsigned int fatal_at; /* fatal events of any device, at the open */
 };
 
 /*
@@ -44,5 +47,17 @@ int rdma_device_reg(struct rdma_device *dev, const struct engine_env *env,
 
 /* Takes an event off the CQ channel, one for each arming; false: there is none. */
 bool rdma_device_cq_events(struct rdma_device *dev);
+
+/*
+ * Notes an asynchronous event with whoever it is about. librdmacm opens a device
+ * once a process, so the event may be another job's, which sleeps or spins on
+ * another thread. To be called before the event is acknowledged: until then its
+ * CQ or QP is there.
+ */
+void rdma_device_note(const struct rdma_device *dev,
+		      const struct ibv_async_event *event);
+
+/* The event by which the device, our CQ or one of our QPs failed, or NULL. */
+const char *rdma_device_failed(const struct rdma_device *dev);
 
 #endif /* ENGINE_RDMA_DEVICE_H */

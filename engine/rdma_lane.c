@@ -220,6 +220,7 @@ static int lane_make_qp(struct rdma *r, struct lane *lane)
 	int ret;
 
 	rdma_device_qp_attr(&r->dev, &init);
+	init.qp_context = &r->dev; /* for rdma_device_note() */
 	ret = cm_result(rdma_create_qp(lane->id, r->dev.pd, &init));
 	if (ret) {
 		say(r,
@@ -232,24 +233,6 @@ static int lane_make_qp(struct rdma *r, struct lane *lane)
 	}
 	r->qps[lane_index(r, lane)] = lane->id->qp;
 	return 0;
-}
-
-static int lane_set_ack_timeout(struct rdma *r, struct lane *lane)
-{
-	uint8_t timeout = r->attr.conf->ack_timeout;
-	int ret;
-
-	if (!timeout)
-		return 0;
-	ret = cm_result(rdma_set_option(lane->id, RDMA_OPTION_ID,
-					RDMA_OPTION_ID_ACK_TIMEOUT, &timeout,
-					sizeof(timeout)));
-	if (ret)
-		say(r,
-		    "ack_timeout=%u is refused by the kernel's CM: %s; "
-		    "leave it out",
-		    timeout, strerror(-ret));
-	return ret;
 }
 
 static enum hello_auth auth_of(const struct rdma *r)
@@ -305,7 +288,8 @@ static int on_route(struct rdma *r, struct lane *lane)
 
 	ret = lane_make_qp(r, lane);
 	if (!ret)
-		ret = lane_set_ack_timeout(r, lane);
+		ret = cm_set_ack_timeout(r->attr.env, lane->id,
+					 r->attr.conf->ack_timeout);
 	if (ret)
 		return ret;
 	ret = lane_make_hello(r, lane);

@@ -262,8 +262,9 @@ static int serve_clients(struct server *s)
 		ret = take_events(s);
 		if (ret)
 			return ret;
-		drop_late(s);
+		/* First: answers may have come while this process stood still. */
 		probe_clients(s);
+		drop_late(s);
 	}
 	return 0;
 }

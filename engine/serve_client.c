@@ -90,7 +90,6 @@ int serve_client_new(struct server *s, struct rdma_cm_id *id,
 	made->key = hello->client;
 	made->verbs = id->verbs;
 	made->nr_conns = hello->nr_lanes;
-	made->deadline = cm_now_ms() + s->conf->connect_timeout_ms;
 	for (i = 0; i < made->nr_conns; i++)
 		made->conns[i].client = made;
 	ret = client_open(s, made, id);
@@ -98,6 +97,8 @@ int serve_client_new(struct server *s, struct rdma_cm_id *id,
 		serve_client_free(s, made);
 		return ret;
 	}
+	/* Pinning a large region takes its time, which is not the client's. */
+	made->deadline = cm_now_ms() + s->conf->connect_timeout_ms;
 	made->next = s->clients;
 	s->clients = made;
 	*client = made;

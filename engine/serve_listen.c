@@ -10,6 +10,18 @@
 
 #define BACKLOG 1024
 
+/*
+ * IPv6's any address serves IPv4 too, whatever net.ipv6.bindv6only says. Where the
+ * kernel refuses the option that sysctl decides.
+ */
+static void serve_both_families(struct rdma_cm_id *id)
+{
+	int only = 0;
+
+	rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &only,
+			sizeof(only));
+}
+
 static int listen_on(struct server *s, struct sockaddr *addr)
 {
 	int ret;
@@ -20,6 +32,7 @@ static int listen_on(struct server *s, struct sockaddr *addr)
 		s->listener = NULL;
 		return ret;
 	}
+	serve_both_families(s->listener);
 	ret = cm_result(rdma_bind_addr(s->listener, addr));
 	if (!ret)
 		ret = cm_result(rdma_listen(s->listener, BACKLOG));
@@ -79,7 +92,7 @@ static int say_unbound(struct server *s, const struct sockaddr *addr, int err)
 	return err;
 }
 
-/* IPv6's any address serves IPv4 too, where there is IPv6. */
+/* Both families, or IPv4 where there is no IPv6. */
 static int listen_on_any(struct server *s)
 {
 	struct sockaddr_in6 six = {
@@ -99,21 +112,34 @@ static int listen_on_any(struct server *s)
 	return ret ? say_unbound(s, (struct sockaddr *)&six, ret) : 0;
 }
 
+/*
+ * Not every address that a name has need be this host's, or lie on an RDMA device.
+ * One that is taken ends the search: it was the right one.
+ */
+static int listen_on_one_of(struct server *s, struct cm_addrs *addrs)
+{
+	struct sockaddr *addr = (struct sockaddr *)&addrs->addr[0];
+	int ret = -EADDRNOTAVAIL;
+	uint32_t i;
+
+	for (i = 0; i < addrs->nr && ret && ret != -EADDRINUSE; i++) {
+		addr = (struct sockaddr *)&addrs->addr[i];
+		ret = listen_on(s, addr);
+	}
+	return ret ? say_unbound(s, addr, ret) : 0;
+}
+
 static int start_listening(struct server *s)
 {
 	const struct engine_conf *conf = s->conf;
 	struct cm_addrs addrs;
-	struct sockaddr *addr = (struct sockaddr *)&addrs.addr[0];
 	int ret;
 
 	if (!conf->bindname)
 		return listen_on_any(s);
 	ret = cm_lookup(s->env, "bindname", conf->bindname, conf->port,
 			cm_now_ms() + conf->connect_timeout_ms, &addrs);
-	if (ret)
-		return ret;
-	ret = listen_on(s, addr);
-	return ret ? say_unbound(s, addr, ret) : 0;
+	return ret ? ret : listen_on_one_of(s, &addrs);
 }
 
 static void say_listening(struct server *s)
@@ -130,6 +156,10 @@ int serve_listen(struct server *s)
 {
 	int ret = start_listening(s);
 
+	/* Before the first client finds out. */
+	if (!ret)
+		ret = cm_set_ack_timeout(s->env, s->listener,
+					 s->conf->ack_timeout);
 	if (!ret)
 		say_listening(s);
 	return ret;

@@ -131,7 +131,6 @@ static int accept_conn(struct server *s, const struct client *client,
 		.rkey = export->mr->rkey,
 		.access = s->conf->access,
 	};
-	uint8_t ack_timeout = s->conf->ack_timeout;
 	uint8_t wire[WELCOME_BYTES];
 	int ret;
 	struct rdma_conn_param param = {
@@ -143,9 +142,9 @@ static int accept_conn(struct server *s, const struct client *client,
 		.rnr_retry_count = s->conf->rnr_retry,
 	};
 
-	if (ack_timeout)
-		rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT,
-				&ack_timeout, sizeof(ack_timeout));
+	ret = cm_set_ack_timeout(s->env, id, s->conf->ack_timeout);
+	if (ret)
+		return ret;
 	if (param.responder_resources > export->max_responder_res)
 		param.responder_resources = export->max_responder_res;
 	welcome_encode(&welcome, wire);

@@ -8,6 +8,7 @@
 
 #include "role.h"
 
+#include "options.h"
 #include "region_mem.h"
 #include "report.h"
 #include "serve.h"
@@ -35,8 +36,14 @@ static void report(const struct target *target, const struct serve_stats *stats)
  */
 static void end_with_parent(const struct thread_data *td)
 {
-	if (!td->o.use_thread)
-		prctl(PR_SET_PDEATHSIG, SIGTERM);
+	const pid_t parent = options_setup_pid(td);
+
+	if (td->o.use_thread)
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	/* Unless create_serialize=0 fio's first process has set the job up. */
+	if (parent && parent != getppid())
+		raise(SIGTERM); /* it was killed before */
 }
 
 static int target_init(struct job *job)
@@ -46,6 +53,7 @@ static int target_init(struct job *job)
 	int rc;
 
 	end_with_parent(job->td);
+	options_advise(job->td, &job->conf, &job->env);
 	rc = region_mem_map(&job->conf, &job->env, job->region_bytes,
 			    &target->region);
 	if (rc)

@@ -15,6 +15,7 @@
 struct transport_attr {
 	const struct engine_conf *conf;
 	const struct engine_env *env;
+	uint32_t job_number;   /* of all jobs, from 0: spreads them over CPUs */
 	uint32_t nr_ops;       /* operations in flight at most: fio's iodepth */
 	uint32_t max_op_bytes; /* longest operation */
 	uint64_t

@@ -8,11 +8,8 @@
 #include <string.h>
 
 #include "../lib/memdev.h"
+#include "caps.h"
 #include "region_mem.h"
-#include "transport.h"
-
-/* With merge: entries of a WR when the user leaves the choice. */
-#define MERGE_SGES 16
 
 struct memory {
 	struct transport t;
@@ -38,77 +35,47 @@ static int fail(const struct engine_env *env, int rc, const char *what)
 	return rc;
 }
 
-static int refuse(const struct engine_env *env, const char *option,
-		  uint32_t asked, uint32_t cap)
+static int plan(const struct transport_attr *attr,
+		const struct memdev_attr *dev, struct caps *caps)
 {
+	const struct engine_env *env = attr->env;
+	const struct caps_device can = {
+		.name = "the device in memory",
+		.max_qp = WRB_MAX_LANES,
+		.max_qp_wr = dev->max_qp_wr,
+		.max_cqe = dev->max_cqe,
+		.max_sge = dev->max_sge,
+		.max_rd_atomic = UINT32_MAX, /* the send queue is the bound */
+		.max_msg_bytes = dev->max_msg_bytes,
+	};
+
+	if (attr->conf->inline_bytes <= dev->max_inline)
+		return caps_plan(attr, &can, caps);
 	env->error(env->arg,
-		   "%s=%u is more than the device in memory has: it has %u",
-		   option, asked, cap);
+		   "inline_size=%u asked, but %s grants %u: lower inline_size",
+		   attr->conf->inline_bytes, can.name, dev->max_inline);
 	return -EINVAL;
-}
-
-/*
- * Slots for everything in flight on one lane, and one that the queue keeps,
- * as far as the device has them and the CQ has entries for all lanes.
- */
-static int choose_depth(const struct transport_attr *attr,
-			const struct memdev_attr *dev, uint32_t *depth)
-{
-	const struct engine_conf *conf = attr->conf;
-	uint32_t cap = dev->max_cqe / conf->qps;
-	uint64_t want = attr->nr_ops;
-
-	cap = cap < dev->max_qp_wr ? cap : dev->max_qp_wr;
-	if (conf->sq_depth > cap)
-		return refuse(attr->env, "sq_depth", conf->sq_depth, cap);
-	if (conf->chunk_bytes)
-		want *= attr->max_op_bytes / conf->chunk_bytes + 1;
-	want = conf->sq_depth ? conf->sq_depth : want + 1;
-	*depth = want < cap ? (uint32_t)want : cap;
-	*depth = *depth < 2 ? 2 : *depth;
-	return 0;
-}
-
-static int choose_sges(const struct transport_attr *attr,
-		       const struct memdev_attr *dev, uint32_t *nr_sges)
-{
-	const struct engine_conf *conf = attr->conf;
-
-	if (conf->max_sge > dev->max_sge)
-		return refuse(attr->env, "max_sge", conf->max_sge,
-			      dev->max_sge);
-	*nr_sges = 1;
-	if (conf->max_sge)
-		*nr_sges = conf->max_sge;
-	else if (conf->merge)
-		*nr_sges =
-			MERGE_SGES < dev->max_sge ? MERGE_SGES : dev->max_sge;
-	return 0;
 }
 
 static int choose_limits(struct memory *m, const struct transport_attr *attr)
 {
-	const struct engine_conf *conf = attr->conf;
-	struct wrb_limits *limits = &m->t.limits;
 	struct memdev_attr dev;
+	struct caps caps;
 	int rc;
 
 	memdev_query(m->dev, &dev);
-	rc = choose_depth(attr, &dev, &limits->max_send_wr);
-	if (!rc)
-		rc = choose_sges(attr, &dev, &m->t.max_sge);
+	rc = plan(attr, &dev, &caps);
 	if (rc)
 		return rc;
-	if (conf->inline_bytes > dev.max_inline)
-		return refuse(attr->env, "inline_size", conf->inline_bytes,
-			      dev.max_inline);
-	limits->max_send_sge = m->t.max_sge;
-	limits->max_inline = conf->inline_bytes;
-	limits->max_cqe = limits->max_send_wr * conf->qps;
-	limits->max_msg_bytes = dev.max_msg_bytes;
-	/* Nothing bounds READs here but the send queue. */
-	m->t.rd_atomic =
-		conf->rd_atomic ? conf->rd_atomic : limits->max_send_wr;
+	m->t.limits = (struct wrb_limits){
+		.max_send_wr = caps.max_send_wr,
+		.max_send_sge = caps.max_sge,
+		.max_inline = caps.inline_bytes,
+		.max_cqe = caps.max_cqe,
+		.max_msg_bytes = dev.max_msg_bytes,
+	};
+	m->t.max_sge = caps.max_sge;
+	m->t.rd_atomic = caps.rd_atomic;
 	return 0;
 }
 

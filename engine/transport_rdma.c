@@ -214,49 +214,25 @@ static int rdma_reg(struct transport *t, void *addr, size_t length)
 	return 0;
 }
 
-static bool is_our_qp(const struct rdma *r, const struct ibv_qp *qp)
-{
-	uint32_t i;
-
-	for (i = 0; i < r->t.nr_qps; i++)
-		if (r->qps[i] == qp)
-			return true;
-	return false;
-}
-
-/* Another job of this process may have the device open too. */
-static bool is_our_failure(const struct rdma *r,
-			   const struct ibv_async_event *event)
-{
-	switch (event->event_type) {
-	case IBV_EVENT_DEVICE_FATAL:
-		return true;
-	case IBV_EVENT_CQ_ERR:
-		return event->element.cq == r->dev.cq;
-	case IBV_EVENT_QP_FATAL:
-	case IBV_EVENT_QP_REQ_ERR:
-	case IBV_EVENT_QP_ACCESS_ERR:
-		return is_our_qp(r, event->element.qp);
-	default:
-		return false;
-	}
-}
-
-static int take_async_events(struct rdma *r)
+static void take_async_events(struct rdma *r)
 {
 	struct ibv_async_event event;
-	int ret = 0;
 
-	while (!ret && !ibv_get_async_event(r->dev.verbs, &event)) {
-		if (is_our_failure(r, &event)) {
-			say(r, "%s reports a failure on the way to %s: %s",
-			    r->dev.name, r->peer,
-			    ibv_event_type_str(event.event_type));
-			ret = -ECONNRESET;
-		}
+	while (!ibv_get_async_event(r->dev.verbs, &event)) {
+		rdma_device_note(&r->dev, &event);
 		ibv_ack_async_event(&event);
 	}
-	return ret;
+}
+
+static int check_device(struct rdma *r)
+{
+	const char *event = rdma_device_failed(&r->dev);
+
+	if (!event)
+		return 0;
+	say(r, "%s reports a failure on the way to %s: %s", r->dev.name,
+	    r->peer, event);
+	return -ECONNRESET;
 }
 
 /* Fills CHECK_FDS entries. */
@@ -267,12 +243,15 @@ static void check_fds(const struct rdma *r, struct pollfd *fds)
 				  .events = POLLIN };
 }
 
+/* What another thread has noted makes no fd ready. */
 static int check_ready(struct rdma *r, const struct pollfd *fds)
 {
 	if (!r->lost && fds[0].revents)
 		r->lost = take_events(r);
-	if (!r->lost && fds[1].revents)
-		r->lost = take_async_events(r);
+	if (fds[1].revents)
+		take_async_events(r);
+	if (!r->lost)
+		r->lost = check_device(r);
 	return r->lost;
 }
 
@@ -284,8 +263,7 @@ static int rdma_check(struct transport *t)
 	if (r->lost)
 		return r->lost;
 	check_fds(r, fds);
-	if (poll(fds, CHECK_FDS, 0) <= 0)
-		return 0;
+	poll(fds, CHECK_FDS, 0);
 	return check_ready(r, fds);
 }
 
@@ -296,8 +274,7 @@ static int sleep_for_cq(struct rdma *r, int timeout_ms)
 	check_fds(r, fds);
 	fds[CHECK_FDS] =
 		(struct pollfd){ .fd = r->dev.comp->fd, .events = POLLIN };
-	if (poll(fds, CHECK_FDS + 1, timeout_ms) <= 0)
-		return 0;
+	poll(fds, CHECK_FDS + 1, timeout_ms);
 	if (fds[CHECK_FDS].revents && rdma_device_cq_events(&r->dev))
 		r->armed = false;
 	return check_ready(r, fds);

@@ -29,6 +29,13 @@ tests_unit_test_allow_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/engine
 tests_unit_test_allow_CFLAGS = $(unit_cflags)
 tests_unit_test_allow_LDADD = $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_caps
+tests_unit_test_caps_SOURCES = tests/unit/heard.h tests/unit/test_caps.c \
+	engine/caps.c engine/caps.h
+tests_unit_test_caps_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/engine
+tests_unit_test_caps_CFLAGS = $(unit_cflags)
+tests_unit_test_caps_LDADD = $(CMOCKA_LIBS)
+
 if BUILD_ENGINE
 check_PROGRAMS += tests/unit/test_token
 tests_unit_test_token_SOURCES = tests/unit/test_token.c \
@@ -37,6 +44,14 @@ tests_unit_test_token_SOURCES = tests/unit/test_token.c \
 tests_unit_test_token_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/engine
 tests_unit_test_token_CFLAGS = $(unit_cflags) $(CRYPTO_CFLAGS)
 tests_unit_test_token_LDADD = $(CMOCKA_LIBS) $(CRYPTO_LIBS)
+
+check_PROGRAMS += tests/unit/test_rdma_device
+tests_unit_test_rdma_device_SOURCES = tests/unit/test_rdma_device.c
+tests_unit_test_rdma_device_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/engine
+tests_unit_test_rdma_device_CFLAGS = $(unit_cflags)
+tests_unit_test_rdma_device_LDADD = engine/libengine.la lib/libmemdev.la \
+	lib/libwrb-core.la $(RDMACM_LIBS) $(IBVERBS_LIBS) $(CRYPTO_LIBS) \
+	$(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_rdma_lane
 tests_unit_test_rdma_lane_SOURCES = tests/unit/heard.h \

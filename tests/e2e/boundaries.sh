@@ -52,7 +52,7 @@ checked='--rw=randwrite --bs=4k --size=1m --verify=crc32c --iodepth=16
 	ok 'max_sge=2' job $checked --max_sge=2 --merge=1 --sort=1
 	ok 'inline_size=256: what the device has' job $checked --bs=256 \
 		--size=64k --inline_size=256
-	ok 'inline_size=257: one byte more' says 'inline_size=257 is more' \
+	ok 'inline_size=257: one byte more' says 'inline_size=257 asked' \
 		job --size=1m --inline_size=257
 
 	for batch in 1 3 15 16 17; do
@@ -68,11 +68,11 @@ checked='--rw=randwrite --bs=4k --size=1m --verify=crc32c --iodepth=16
 	ok 'chunk_size equal to bs' posts '.chunked == 0' $checked \
 		--rw=write --do_verify=0 --chunk_size=4096
 
-	# The device in memory has 1048576 CQEs.
+	# The device in memory has 1048576 CQEs; a QP keeps one WR for draining.
 	ok 'qps x sq_depth fills the CQ' job --rw=write --bs=4k --size=1m \
-		--qps=256 --sq_depth=4096
-	ok 'qps x sq_depth is one above' says 'sq_depth=4097 is more' \
-		job --size=1m --qps=256 --sq_depth=4097
+		--qps=256 --sq_depth=4095
+	ok 'qps x sq_depth is one above' says 'sq_depth=4096 asked, but' \
+		job --size=1m --qps=256 --sq_depth=4096
 	ok 'qps x iodepth above the CQ: fewer WRs per QP' posts \
 		'.granted.sq_depth <= 4096' --rw=write --bs=64 --size=4m \
 		--qps=256 --iodepth=32768 --iodepth_batch_submit=32768 \

@@ -340,7 +340,7 @@ ok 'stats_file: chunks are counted' stats_hold '
 ok 'stats_file: a READ credit stalls' stats_hold '
 	.[0].read_stalls > 0' --rw=read --read_depth=2
 ok 'stats_file: a short send queue stalls' stats_hold '
-	.[0].sq_stalls > 0 and .[0].granted.sq_depth == 9' \
+	.[0].sq_stalls > 0 and .[0].granted.sq_depth == 10' \
 	--rw=write --sq_depth=9
 
 # named NAME [WANTED]: the name of a job, and what it is in the file; both as
@@ -416,6 +416,14 @@ line_says() {
 		'set iodepth_batch_complete_max=64 or more' --rw=write \
 		--size=1m --iodepth=64 --iodepth_batch_submit=16
 }
+ok "the other role's options are said" line_says \
+	'role=initiator makes no use of max_qps=, isolate=: leave it out' \
+	--size=1m --isolate=0 --max_qps=5 --access=rw
+own_options_unsaid() {
+	job --size=1m --region_mem=./own --qps=2 --io_timeout=5s --max_qps=0 \
+		2>err && ! grep 'makes no use' err
+}
+ok 'its own are not' own_options_unsaid
 whole_batches_unsaid() {
 	# shellcheck disable=SC2086
 	job $small 2>err && ! grep -q complete_max err
@@ -475,9 +483,9 @@ bad 'iodepth=2000000 is refused' --iodepth=2000000
 bad 'bs=5368709120 is refused' --bs=5g --size=8g
 bad 'access=ro does not allow' --access=ro --rw=write
 bad 'access=wo does not allow' --access=wo --rw=write --verify=crc32c
-bad 'max_sge=64 is more than the device in memory has' --max_sge=64
-bad 'inline_size=4096 is more than the device' --inline_size=4096
-bad 'sq_depth=100000 is more than the device' --sq_depth=100000
+bad 'max_sge=64 asked, but the device in memory grants' --max_sge=64
+bad 'inline_size=4096 asked, but the device in memory grants' --inline_size=4096
+bad 'sq_depth=100000 asked, but the device in memory grants' --sq_depth=100000
 bad 'stats_file=/nonexistent/x cannot be written' --stats_file=/nonexistent/x
 bad '/nonexistent/x' --region_mem=/nonexistent/x
 
