@@ -10,6 +10,7 @@
 # usage: idle.sh GUEST-NUMBER [ROUNDS [SECONDS]]    (5 rounds of 5 seconds)
 
 . "$(dirname "$0")/../e2e/lib.sh"
+. "$(dirname "$0")/../e2e/faults.sh"
 
 rounds=${2-5} seconds=${3-5}
 [ -n "${ADDR-}" ] || skip_all 'this is for a guest of vm.sh'
@@ -41,14 +42,10 @@ median() { # FILE
 	sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
 }
 
-"$FIO" --name=target --ioengine="external:$ENGINE" --role=target \
-	--size=8m >/tmp/target.log 2>&1 &
-target=$!
-wait_for 20 grep -q listening /tmp/target.log ||
-	{ cat /tmp/target.log && exit 1; }
+start_target --size=8m || exit 1
 ok 'jobs of 100 I/Os a second' measure
 for kind in null event adaptive busy; do
 	note "$kind: $(median "of_$kind") % of a core ($(tr "\n" " " <"of_$kind"))"
 done
-kill "$target" && wait "$target"
+stop_target
 finish
