@@ -67,9 +67,10 @@ const char *io_map_cure(const struct io_failure *failure)
 		       "smaller sq_depth=, max_sge= or inline_size=";
 	switch (cause(failure)) {
 	case IBV_WC_RETRY_EXC_ERR:
-		return "the target does not answer: check that it still runs "
-		       "and that the path is up, or raise ack_timeout= and "
-		       "retry_count=";
+		return "the target does not answer: check that it still runs, "
+		       "that the path is up, and, if only large messages "
+		       "fail, that the MTU is the same all the way; or raise "
+		       "ack_timeout= and retry_count=";
 	case IBV_WC_RNR_RETRY_EXC_ERR:
 		return "the target was not ready: raise rnr_retry= there";
 	case IBV_WC_REM_ACCESS_ERR:

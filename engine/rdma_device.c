@@ -43,6 +43,7 @@ static int query(const struct engine_env *env, struct rdma_device *dev,
 	if (ret)
 		return say_failed(env, dev, "ibv_query_port()", ret);
 	dev->max_mr_bytes = device.orig_attr.max_mr_size;
+	dev->roce = port.link_layer == IBV_LINK_LAYER_ETHERNET && !dev->iwarp;
 	*can = (struct caps_device){
 		.name = dev->name,
 		.max_qp = not_negative(device.orig_attr.max_qp),

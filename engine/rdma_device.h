@@ -16,6 +16,7 @@ struct rdma_device {
 	struct caps caps; /* to be granted to every QP: tried out */
 	uint64_t max_mr_bytes;
 	bool iwarp;
+	bool roce;
 	struct ibv_pd *pd;
 	struct ibv_comp_channel *comp; /* NULL with poll=busy */
 	struct ibv_cq *cq;

@@ -57,15 +57,23 @@ static int start_lanes(struct rdma *r)
 	return 0;
 }
 
+/* Of an attempt that came to no end: packets leave, as far as is known here. */
+static const char *no_answer(const struct rdma *r)
+{
+	if (r->dev.roce)
+		return "no answer; is the target stopped or still registering "
+		       "a large region, or UDP port 4791 blocked?";
+	return "no answer; is the target stopped or still registering a large "
+	       "region?";
+}
+
 static int say_no_connection(struct rdma *r)
 {
 	say(r,
 	    "no connection to %s within connect_timeout=%u ms (%u of %u QPs "
 	    "came up): %s",
 	    r->peer, r->attr.conf->connect_timeout_ms, r->nr_up, r->t.nr_qps,
-	    r->why[0] ? r->why
-		      : "no answer; is the target stopped, or UDP port 4791 "
-			"blocked?");
+	    r->why[0] ? r->why : no_answer(r));
 	return r->why_error ? r->why_error : -ETIMEDOUT;
 }
 

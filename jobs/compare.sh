@@ -24,7 +24,9 @@
 #   --tools LIST     some of fio-rdma, plain, busy, event, l1, lB, lBQB, lD
 #   --port N         first of the ports that are used, one for each run (7600)
 #   --no-cm          perftest finds its peer by TCP, not by rdma_cm (-R)
-#   --device NAME    perftest's -d, and the device that the report describes
+#   --device NAME    the device here: -d of perftest's client, and what the report
+#                    describes
+#   --remote-device NAME   -d of perftest's server (with --local: --device)
 #   --ssh [NAME]     start the other ends by ssh there (default: the target)
 #   --remote-engine PATH   the engine on the target's host (the same as here)
 #   --out DIR        where everything goes (compare-DATE-TIME)
@@ -44,7 +46,8 @@ here=$(cd "$(dirname "$0")" && pwd) || exit 1
 fio=${FIO:-fio}
 remote_engine=''
 mode='' target='' ssh_to='' ops='write read' sizes='64 4k' batches=16 qps=1
-depth=64 rounds=3 runtime=5s ramp=2s port=7600 cm=-R device='' out='' serve=no
+depth=64 rounds=3 runtime=5s ramp=2s port=7600 cm=-R out='' serve=no
+device='' remote_device=''
 tools='fio-rdma plain busy event l1 lB lBQB lD'
 given=''
 
@@ -78,6 +81,7 @@ parse_pair() { # OPTION VALUE
 	--tools) tools=$(list "$1" "$2") || exit ;;
 	--port) port=$2 ;;
 	--device) device=$2 ;;
+	--remote-device) remote_device=$2 ;;
 	--remote-engine) remote_engine=$2 ;;
 	--out) out=$2 ;;
 	*) die "there is no option '$1'; --help names them" 2 ;;
@@ -144,6 +148,7 @@ check() {
 	esac
 	[ -n "$mode" ] || mode=hand
 	ssh_to=${ssh_to:-$target}
+	[ "$mode" != local ] || remote_device=${remote_device:-$device}
 }
 
 check_programs() {
@@ -185,7 +190,7 @@ perftest_words() { # both ends want the same
 	lD) echo "-l $depth" ;;
 	esac
 	echo "-s $size -t $depth -q $nr_qps -p $run_port -F $cm"
-	echo "-D $((runtime + 2 * ramp)) -f $ramp ${device:+-d $device}"
+	echo "-D $((runtime + 2 * ramp)) -f $ramp"
 }
 
 # The other end, as one line of shell. It ends with its client.
@@ -199,7 +204,10 @@ server_command() {
 		echo "'$fio' --name=s '--ioengine=external:$remote_engine'" \
 			"--role=target --size=1m --clients=1 --port=$run_port"
 		;;
-	*) echo "ib_${op}_bw" "$(perftest_words | xargs)" ;;
+	*)
+		echo "ib_${op}_bw" "$(perftest_words | xargs)" \
+			"${remote_device:+-d $remote_device}"
+		;;
 	esac
 }
 
@@ -235,7 +243,8 @@ client() { # replaces its shell
 	event) batch_client --poll=event ;;
 	*)
 		# shellcheck disable=SC2046 # words on purpose
-		exec "ib_${op}_bw" $(perftest_words) "$target"
+		exec "ib_${op}_bw" $(perftest_words) ${device:+-d "$device"} \
+			"$target"
 		;;
 	esac
 }

@@ -40,15 +40,20 @@ build() {
 	cd "$top" || return 1
 }
 
-# The address of the first network device that carries RDMA and is up.
-rdma_address() {
+# The netdevs of a port: those of its GIDs, as on RoCE, and those of the device, as
+# on InfiniBand, where reading the former fails.
+netdevs() { # PORT
+	cat "$1"/gid_attrs/ndevs/* 2>/dev/null
+	ls "$1/../../device/net" 2>/dev/null
+}
+
+# The addresses of the network devices that carry RDMA and are up.
+rdma_addresses() {
 	for port in /sys/class/infiniband/*/ports/*; do
 		grep -q ACTIVE "$port/state" 2>/dev/null || continue
-		for file in "$port"/gid_attrs/ndevs/*; do
-			netdev=$(cat "$file" 2>/dev/null) || continue
-			ip -o addr show dev "$netdev" scope global | awk \
-				'{ sub("/.*", "", $4); print $4; exit }'
-			return
+		for netdev in $(netdevs "$port"); do
+			ip -o addr show dev "$netdev" scope global |
+				awk '{ sub("/.*", "", $4); print $4 }'
 		done
 	done
 }
@@ -98,11 +103,11 @@ quietly "building" build
 echo "quickstart: over the transport in memory"
 TRANSPORT=memory sh jobs/run.sh jobs/quickstart.fio ||
 	die "the job failed"
-address=$(rdma_address)
+address=$(rdma_addresses | head -n 1)
 if [ -n "$address" ]; then
 	over_rdma "$address"
 else
-	echo "quickstart: no RDMA device is up here, so no run over RDMA"
+	echo "quickstart: no RDMA device is up here with an address, so no run over RDMA"
 fi
 [ "$guest" = no ] || in_guest
 next_steps

@@ -16,6 +16,7 @@
 #	batches of 16 and 64)
 
 . "$(dirname "$0")/../e2e/lib.sh"
+. "$(dirname "$0")/../e2e/faults.sh"
 
 base=${2-8192}
 case ${ADDR-} in
@@ -63,15 +64,11 @@ check() { # BATCH QPS STRIPE NUMERATOR
 	grep '^qps=' "$tap_output" | sed 's/^/# /'
 }
 
-"$FIO" --name=target --ioengine="external:$ENGINE" --role=target \
-	--size=8m >/tmp/target.log 2>&1 &
-target=$!
-wait_for 20 grep -q listening /tmp/target.log ||
-	{ cat /tmp/target.log && exit 1; }
+start_target --size=8m || exit 1
 for batch in 1 4 16 64; do
 	check "$batch" 1 batch 1
 	check "$batch" 4 batch 1
 	check "$batch" 4 round_robin 4
 done
-kill "$target" && wait "$target"
+stop_target
 finish

@@ -80,6 +80,28 @@ stop_target() {
 	}
 }
 
+# twelve_ways: the arguments of a job for every way to do it
+twelve_ways() {
+	for rw in randread randwrite randrw; do
+		for qps in 1 4; do
+			for poll in busy event; do
+				echo "--name=$rw-$qps-$poll --rw=$rw" \
+					"--qps=$qps --poll=$poll" \
+					"--hostname=${PEER:-$ADDR}"
+			done
+		done
+	done
+}
+
+# each_says_why REGEX: of those twelve jobs, which failed each for such a reason
+each_says_why() {
+	for name in $(twelve_ways | sed 's/--name=//; s/ .*//'); do
+		has /tmp/initiator.log "^rdma_batch: $name: .*($1)" \
+			"^rdma_batch: $name: ops=[1-9]" \
+			"^$name: \(groupid=.*err= *[1-9]" || return 1
+	done
+}
+
 # no_leftovers: no process of fio lives
 no_leftovers() {
 	! pgrep -x fio

@@ -194,19 +194,6 @@ signals() {
 # Death
 #
 
-# The jobs' arguments for every way to do it: twelve of them.
-twelve_ways() {
-	for rw in randread randwrite randrw; do
-		for qps in 1 4; do
-			for poll in busy event; do
-				echo "--name=$rw-$qps-$poll --rw=$rw" \
-					"--qps=$qps --poll=$poll" \
-					"--hostname=$ADDR"
-			done
-		done
-	done
-}
-
 all_run() {
 	[ "$(grep -c 'is here with' /tmp/target.log)" = 12 ]
 }
@@ -226,16 +213,8 @@ target_killed() { # THREAD
 	killed_status=$?
 	cat /tmp/initiator.log
 	echo "ended after $took ms with status $killed_status"
-	[ "$killed_status" = 12 ] && each_says_why
-}
-
-each_says_why() {
-	for name in $(twelve_ways | sed 's/--name=//; s/ .*//'); do
-		has /tmp/initiator.log \
-			"^rdma_batch: $name: .*(it ended, was killed|does not answer|has completed for)" \
-			"^rdma_batch: $name: ops=[1-9]" \
-			"^$name: \(groupid=.*err= *[1-9]" || return 1
-	done
+	[ "$killed_status" = 12 ] && each_says_why \
+		'it ended, was killed|does not answer|has completed for'
 }
 
 # Its job is a process of its own, and must not go on and hold the port.
@@ -297,7 +276,8 @@ target_stopped() {
 	ok "a job runs on while the target's process is stopped" \
 		runs_while_stopped
 	ok 'a new one gives up at connect_timeout' fails 5 \
-		'within connect_timeout=2000 ms' "$here" --rw=write --size=4k \
+		'within connect_timeout=2000 ms .*, or UDP port 4791 blocked' \
+		"$here" --rw=write --size=4k \
 		--connect_timeout=2s
 	ok 'a target that was stopped serves again' resumes
 	stop_target
