@@ -239,4 +239,6 @@ else
 fi
 ok 'compare.sh gives up after a round in which all fails' compare_gives_up
 ok 'bench_engine.sh measures both engines' engine_beside_null
+ok 'idle.sh measures here' says 0 '# event: ' \
+	sh "$here/idle.sh" --native "$ENGINE" 1 1
 finish
