@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "cm.h"
@@ -10,9 +11,9 @@
 
 #define ACK_CQ_EVENTS_AT 1024
 
-/* Of all jobs of this process: how often a device failed, and which one last. */
-static unsigned int nr_fatal;
-static const struct ibv_context *last_fatal;
+/* Those of all jobs of this process, each on a thread of its own. */
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static LIST_HEAD(, rdma_device) open_devices;
 
 static int say_failed(const struct engine_env *env,
 		      const struct rdma_device *dev, const char *what, int err)
@@ -94,7 +95,7 @@ static int make_objects(const struct transport_attr *attr,
 		if (ret)
 			return ret;
 	}
-	dev->cq = ibv_create_cq(dev->verbs, (int)dev->caps.max_cqe, dev,
+	dev->cq = ibv_create_cq(dev->verbs, (int)dev->caps.max_cqe, NULL,
 				dev->comp, comp_vector(attr, dev));
 	if (!dev->cq)
 		return say_failed(env, dev, "ibv_create_cq()", cm_result(-1));
@@ -209,7 +210,6 @@ int rdma_device_open(const struct transport_attr *attr,
 		.verbs = verbs,
 		.name = ibv_get_device_name(verbs->device),
 		.port_num = port_num,
-		.fatal_at = __atomic_load_n(&nr_fatal, __ATOMIC_ACQUIRE),
 		.iwarp = verbs->device->transport_type == IBV_TRANSPORT_IWARP,
 	};
 	ret = query(attr->env, dev, &can);
@@ -223,11 +223,14 @@ int rdma_device_open(const struct transport_attr *attr,
 		ret = settle_caps(attr->env, dev);
 	if (ret)
 		rdma_device_close(dev);
+	else
+		rdma_device_list(dev);
 	return ret;
 }
 
 void rdma_device_close(struct rdma_device *dev)
 {
+	rdma_device_unlist(dev);
 	if (dev->cq) {
 		if (dev->unacked)
 			ibv_ack_cq_events(dev->cq, dev->unacked);
@@ -302,41 +305,57 @@ bool rdma_device_cq_events(struct rdma_device *dev)
 	return true;
 }
 
-static void note(struct rdma_device *owner, enum ibv_event_type type)
+void rdma_device_list(struct rdma_device *dev)
 {
-	if (owner) /* not a target's */
-		__atomic_store_n(&owner->failed, ibv_event_type_str(type),
-				 __ATOMIC_RELAXED);
+	pthread_mutex_lock(&open_lock);
+	LIST_INSERT_HEAD(&open_devices, dev, link);
+	dev->listed = true;
+	pthread_mutex_unlock(&open_lock);
 }
 
-void rdma_device_note(const struct rdma_device *dev,
-		      const struct ibv_async_event *event)
+void rdma_device_unlist(struct rdma_device *dev)
+{
+	if (!dev->listed)
+		return;
+	pthread_mutex_lock(&open_lock);
+	LIST_REMOVE(dev, link);
+	dev->listed = false;
+	pthread_mutex_unlock(&open_lock);
+}
+
+static bool fails(const struct rdma_device *dev,
+		  const struct ibv_context *verbs,
+		  const struct ibv_async_event *event)
 {
 	switch (event->event_type) {
 	case IBV_EVENT_DEVICE_FATAL:
-		__atomic_store_n(&last_fatal, dev->verbs, __ATOMIC_RELAXED);
-		__atomic_add_fetch(&nr_fatal, 1, __ATOMIC_RELEASE);
-		break;
+		return dev->verbs == verbs;
 	case IBV_EVENT_CQ_ERR:
-		note(event->element.cq->cq_context, event->event_type);
-		break;
+		return event->element.cq == dev->cq;
 	case IBV_EVENT_QP_FATAL:
 	case IBV_EVENT_QP_REQ_ERR:
 	case IBV_EVENT_QP_ACCESS_ERR:
-		note(event->element.qp->qp_context, event->event_type);
-		break;
+		return event->element.qp->qp_context == dev;
 	default:
-		break;
+		return false;
 	}
+}
+
+void rdma_device_note(const struct ibv_context *verbs,
+		      const struct ibv_async_event *event)
+{
+	struct rdma_device *dev;
+
+	pthread_mutex_lock(&open_lock);
+	LIST_FOREACH(dev, &open_devices, link)
+		if (fails(dev, verbs, event))
+			__atomic_store_n(&dev->failed,
+					 ibv_event_type_str(event->event_type),
+					 __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&open_lock);
 }
 
 const char *rdma_device_failed(const struct rdma_device *dev)
 {
-	const bool fatal =
-		__atomic_load_n(&nr_fatal, __ATOMIC_ACQUIRE) != dev->fatal_at &&
-		__atomic_load_n(&last_fatal, __ATOMIC_RELAXED) == dev->verbs;
-
-	if (fatal)
-		return ibv_event_type_str(IBV_EVENT_DEVICE_FATAL);
 	return __atomic_load_n(&dev->failed, __ATOMIC_RELAXED);
 }

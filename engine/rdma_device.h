@@ -7,6 +7,8 @@
 #ifndef ENGINE_RDMA_DEVICE_H
 #define ENGINE_RDMA_DEVICE_H
 
+#include <sys/queue.h>
+
 #include "caps.h"
 
 struct rdma_device {
@@ -21,9 +23,10 @@ struct rdma_device {
 	struct ibv_comp_channel *comp; /* NULL with poll=busy */
 	struct ibv_cq *cq;
 	uint32_t unacked; /* CQ events got and not acknowledged */
-	/* Jobs that are threads take each other's events, see rdma_device_note. */
-	const char *failed; /* the CQ or a QP did: the event's name; or NULL */
-	unsigned int fatal_at; /* fatal events of any device, at the open */
+	/* Jobs that are threads take each other's events: rdma_device_note(). */
+	LIST_ENTRY(rdma_device) link;
+	bool listed;
+	const char *failed; /* the event by which it failed, or NULL */
 };
 
 /*
@@ -49,13 +52,18 @@ int rdma_device_reg(struct rdma_device *dev, const struct engine_env *env,
 /* Takes an event off the CQ channel, one for each arming; false: there is none. */
 bool rdma_device_cq_events(struct rdma_device *dev);
 
+/* Whom rdma_device_note() may find; done by open and close. Any thread. */
+void rdma_device_list(struct rdma_device *dev);
+void rdma_device_unlist(struct rdma_device *dev);
+
 /*
- * Notes an asynchronous event with whoever it is about. librdmacm opens a device
- * once a process, so the event may be another job's, which sleeps or spins on
- * another thread. To be called before the event is acknowledged: until then its
- * CQ or QP is there.
+ * Notes an asynchronous event with whoever it is about: librdmacm opens a device
+ * once a process, so it may be another job's, which sleeps or spins on another
+ * thread. To be called before the event is acknowledged: until then its CQ or QP
+ * is there. A QP is ours whose qp_context is a struct rdma_device that is listed;
+ * others, of a target or another engine, are left alone. Any thread.
  */
-void rdma_device_note(const struct rdma_device *dev,
+void rdma_device_note(const struct ibv_context *verbs,
 		      const struct ibv_async_event *event);
 
 /* The event by which the device, our CQ or one of our QPs failed, or NULL. */

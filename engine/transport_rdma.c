@@ -227,7 +227,7 @@ static void take_async_events(struct rdma *r)
 	struct ibv_async_event event;
 
 	while (!ibv_get_async_event(r->dev.verbs, &event)) {
-		rdma_device_note(&r->dev, &event);
+		rdma_device_note(r->dev.verbs, &event);
 		ibv_ack_async_event(&event);
 	}
 }
