@@ -13,7 +13,7 @@
 
 /* Those of all jobs of this process, each on a thread of its own. */
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
-static LIST_HEAD(, rdma_device) open_devices;
+static LIST_HEAD(device_list, rdma_device) open_devices;
 
 static int say_failed(const struct engine_env *env,
 		      const struct rdma_device *dev, const char *what, int err)
