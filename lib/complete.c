@@ -309,6 +309,7 @@ static cold void wr_failed(struct flight *flight, struct sink *sink,
 		lane_note_failure(flight, lane, wc, &wr);
 		retire_failed(flight, sink, &wr, lane->index, &fate);
 	}
+	lane->marker &= lane_wr_nr_ops(&wr) != 0;
 	lane->tail++;
 	drain_begin(flight, lane);
 }
@@ -405,7 +406,6 @@ void complete_lost(struct flight *flight, struct lane *lane)
 	if (nr < 0)
 		cq_fail(flight, nr);
 	retire_flushed(flight, &none, lane, lane->head);
-	drain_progress(flight);
 }
 
 void complete_staged(struct flight *flight, uint32_t index)

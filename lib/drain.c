@@ -10,6 +10,7 @@ static void drain_error_state(struct flight *flight, struct lane *lane)
 {
 	int err = flight->qp_error(flight->qp_error_arg, lane->qp);
 
+	lane->to_move = false;
 	lane->moved = !err;
 	if (!err)
 		return;
@@ -44,17 +45,18 @@ void drain_begin(struct flight *flight, struct lane *lane)
 	flight->room[lane->index] = (struct plan_lane){ 0 };
 	flight->nr_ready--;
 	flight->nr_draining++;
-	drain_error_state(flight, lane);
+	lane->to_move = true;
 }
 
 static void drain_lane(struct flight *flight, struct lane *lane)
 {
+	if (lane->to_move)
+		drain_error_state(flight, lane);
 	if (!lane->marker && lane->head != lane->tail && !flight->cq_failed)
 		drain_mark(lane);
 	if (lane->head != lane->tail)
 		return;
 	lane->state = WRB_LANE_DEAD;
-	lane->marker = false;
 	flight->nr_draining--;
 }
 

@@ -10,12 +10,15 @@
 
 #include "flight.h"
 
-/* Ready -> draining. Nothing happens to a lane in another state. */
+/*
+ * Ready -> draining. Nothing happens to a lane in another state, and nothing to
+ * the QP before drain_progress().
+ */
 void drain_begin(struct flight *flight, struct lane *lane);
 
 /*
- * Puts the marker where it is still missing, and calls dead what is empty.
- * Called once per poll while lanes drain.
+ * Moves QPs to the error state that are to be, puts the marker where it is still
+ * missing, and calls dead what is empty. Called once per poll while lanes drain.
  */
 void drain_progress(struct flight *flight);
 

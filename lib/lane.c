@@ -48,6 +48,7 @@ void lane_renew(struct lane *lane, struct ibv_qp *qp)
 	lane->qp = qp;
 	lane->state = qp ? WRB_LANE_READY : WRB_LANE_DEAD;
 	lane->marker = false;
+	lane->to_move = false;
 	lane->moved = false;
 	if (!qp)
 		return;

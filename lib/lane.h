@@ -75,7 +75,8 @@ struct lane {
 	uint32_t until_signal; /* WRs until one must be signalled */
 	bool dirty;	       /* on the queue's list of lanes to be posted */
 	bool is_short;	       /* a post came short, see short_from */
-	bool marker;	       /* the drain marker was posted */
+	bool marker;	       /* the drain marker is in flight */
+	bool to_move;	       /* the QP is to go to the error state */
 	bool moved;	     /* we moved the QP to the error state ourselves */
 	uint64_t short_from; /* first serial that was not taken */
 

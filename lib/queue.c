@@ -334,6 +334,7 @@ wrb_export int wrb_lane_replace(struct wrb_queue *queue, uint32_t index,
 	complete_lost(flight, lane);
 	if (flight->nr_broken)
 		complete_broken(flight);
+	flight->nr_draining -= lane->state == WRB_LANE_DRAINING;
 	lane_renew(lane, qp);
 	if (!qp)
 		return 0;

@@ -405,8 +405,8 @@ int wrb_lane_state(const struct wrb_queue *queue, uint32_t lane,
  * none with qp == NULL, and then it stays dead until replaced again.
  *
  * The caller has destroyed the lane's former QP just before, with no submit or
- * poll in between: only then can its data arrive no more. CQEs that are still
- * in the CQ are polled here. A lane may be replaced while it
+ * poll in between: only then can its data arrive no more. So may several lanes
+ * be replaced at once. CQEs that are still in the CQ are polled here. A lane may be replaced while it
  * drains, and so this is also what ends a drain that takes too long. The new
  * QP has the same limits and CQ; keys that differ are set before, by
  * wrb_region_rekey().

@@ -148,8 +148,8 @@ mutate "explain forgets the end of chains" submit.c explained \
 	's/seen == nr_planned/0/'
 mutate "explain ends chains where its array ends" submit.c differs \
 	's/seen == nr_planned/i + 1 == nr/'
-mutate "a dead lane counts its marker" drain.c 'WRs in' \
-	's/lane->marker = false/lane->marker = true/'
+mutate "a dead lane counts its marker" complete.c 'WRs in' \
+	's/^	lane->marker &= .*//'
 mutate "WRs that were not taken are counted" post.c stats \
 	's/^	post_uncount(.*/	(void)post_uncount;/'
 mutate "an open operation that failed stays staged" queue.c 'I[78]|explain' \

@@ -348,16 +348,23 @@ static void replace_draining_lane_ends_its_ops(void **state)
 }
 
 static struct ibv_wc kept; /* of a QP that was destroyed */
+static int nr_kept;
 
 static int poll_kept(struct ibv_cq *cq, int nr, struct ibv_wc *wc)
 {
 	(void)cq;
 	(void)nr;
-	if (kept.status != IBV_WC_SUCCESS)
+	if (!nr_kept)
 		return 0;
 	*wc = kept;
-	kept.status = IBV_WC_GENERAL_ERR;
-	return 1;
+	return nr_kept--;
+}
+
+static void keep(struct fixture *f, struct ibv_wc wc)
+{
+	kept = wc;
+	nr_kept = 1;
+	f->cq->context->ops.poll_cq = poll_kept;
 }
 
 /* A device may keep the CQEs of a QP that is gone, as soft-RoCE does. */
@@ -368,13 +375,43 @@ static void replace_takes_the_cqes_that_were_kept(void **state)
 	start_frozen(f, 1, 5);
 	wrb_abort(f->queue);
 	memdev_qp_destroy(f->qps[0]);
-	kept = (struct ibv_wc){ .wr_id = wr_id_make(0, 2) };
-	f->cq->context->ops.poll_cq = poll_kept;
+	keep(f, (struct ibv_wc){ .wr_id = wr_id_make(0, 2) });
 	assert_int_equal(wrb_lane_replace(f->queue, 0, NULL), 0);
-	assert_int_equal(kept.status, IBV_WC_GENERAL_ERR);
+	assert_int_equal(nr_kept, 0);
 	fixture_reap(f);
 	fixture_assert_errors(f, 1, 3, 0);
 	fixture_assert_errors(f, 4, 5, -ECANCELED);
+}
+
+/* Several QPs may be gone before the first of their lanes is replaced. */
+static void replace_touches_no_qp(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t calls = 0;
+
+	fixture_lanes(f, 2, 16);
+	f->attr.qp_error = count_call;
+	f->attr.qp_error_arg = &calls;
+	fixture_queue(f);
+	fixture_fault(f, MEMDEV_FAIL_WR, 1, IBV_WC_REM_OP_ERR);
+	fixture_add_row(f, 2, BYTES, 0);
+	assert_int_equal(wrb_submit(f->queue), 2);
+	fixture_reap(f);
+	assert_int_equal(calls, 1);
+	fixture_add_row(f, 5, BYTES, 0);
+	memdev_freeze(f->dev, 1);
+	assert_int_equal(wrb_submit(f->queue), 5);
+	memdev_qp_destroy(f->qps[0]);
+	memdev_qp_destroy(f->qps[1]);
+	keep(f, (struct ibv_wc){ .wr_id = wr_id_make(1, 0),
+				 .status = IBV_WC_WR_FLUSH_ERR });
+	assert_int_equal(wrb_lane_replace(f->queue, 0, NULL), 0);
+	assert_int_equal(fixture_lane(f, 1).state, WRB_LANE_DRAINING);
+	assert_int_equal(fixture_lane(f, 1).inflight, 4);
+	assert_int_equal(wrb_lane_replace(f->queue, 1, NULL), 0);
+	assert_int_equal(calls, 1);
+	fixture_reap(f);
+	fixture_assert_errors(f, 3, 7, -ECANCELED);
 }
 
 /* What other lanes have ended meanwhile waits for the next poll. */
@@ -555,6 +592,7 @@ int main(void)
 		fixture_test(replace_ready_or_unknown_lane_refused),
 		fixture_test(replace_draining_lane_ends_its_ops),
 		fixture_test(replace_takes_the_cqes_that_were_kept),
+		fixture_test(replace_touches_no_qp),
 		fixture_test(replace_keeps_the_ends_of_other_lanes),
 		fixture_test(replace_with_qp_of_another_cq_refused),
 		fixture_test(replace_after_the_cq_failed_lanes_drain_again),
