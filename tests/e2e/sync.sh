@@ -118,13 +118,6 @@ for poll in busy event adaptive; do
 		--iodepth_batch_complete_max=16
 	ok "poll=$poll: CPU time of each I/O is told" cpu_is_told --poll=$poll
 done
-idles() {
-	job --size=1m --rw=write --bs=4k --time_based=1 --runtime=2 --rate_iops=100 \
-		--stats_file=stats "$@" || return 1
-	cat stats
-	jq -e '.cpu_seconds < 0.1 and .ops >= 190' stats
-}
-ok 'poll=event with rate_iops=100 uses under 5 % of a core' idles --poll=event
 ok 'refused: poll_spin_us=x' says 'poll_spin_us=x is refused' \
 	job --size=1m --rw=write --poll_spin_us=x
 
