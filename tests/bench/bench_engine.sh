@@ -25,7 +25,7 @@ me=bench_engine.sh
 . "$here/../../jobs/measure-lib.sh"
 
 fio=${FIO:-fio}
-engine=$(realpath "${ENGINE:-$here/../../build/engine/fio-rdma_batch.so}")
+ENGINE=${ENGINE:-$here/../../build/engine/fio-rdma_batch.so}
 rounds=7 runtime=3 batches='1 16 64' rw=write csv='' instructions=yes
 few=20000 many=60000
 
