@@ -289,9 +289,9 @@ int wrb_limits_query(struct ibv_qp *qp, uint8_t port_num,
  * -EINVAL: a field is out of its range, a pointer is missing, a QP completes
  * to another CQ, attr->size is larger than the library knows, or an unknown
  * flag is set. -E2BIG: max_sge exceeds limits.max_send_sge or WRB_MAX_SGE.
- * -ENOSPC: the CQ is smaller than the sum of the
- * lanes' max_send_wr, so it could overflow: every WR may need a CQE, because
- * an unsignalled WR that fails completes too (IBA 1.4, 11.4.1.1). -ENOMEM.
+ * -ENOSPC: the CQ is smaller than the sum of the lanes' max_send_wr, so it
+ * could overflow: every WR may need a CQE, because an unsignalled WR that fails
+ * completes too (IBA 1.4, 11.4.1.1). -ENOMEM.
  */
 int wrb_queue_create(const struct wrb_attr *attr, struct wrb_queue **queue);
 
@@ -378,7 +378,8 @@ int wrb_lane_post(struct wrb_queue *queue, uint32_t lane,
 
 /*
  * Polls the CQ until it is empty or max operations that have ended were handed
- * back. Never waits. Does not submit: after it there may be room for what is staged.
+ * back. Never waits. Does not submit: after it there may be room for what is
+ * staged.
  *
  * Returns how many entries of done were written, 0..max. -EINVAL: max is 0.
  * -EIO: the CQ itself failed (ibv_poll_cq() returned an error) and nothing was
@@ -406,10 +407,10 @@ int wrb_lane_state(const struct wrb_queue *queue, uint32_t lane,
  *
  * The caller has destroyed the lane's former QP just before, with no submit or
  * poll in between: only then can its data arrive no more. So may several lanes
- * be replaced at once. CQEs that are still in the CQ are polled here. A lane may be replaced while it
- * drains, and so this is also what ends a drain that takes too long. The new
- * QP has the same limits and CQ; keys that differ are set before, by
- * wrb_region_rekey().
+ * be replaced at once. CQEs that are still in the CQ are polled here. A lane may
+ * be replaced while it drains, and so this is also what ends a drain that takes
+ * too long. The new QP has the same limits and CQ; keys that differ are set
+ * before, by wrb_region_rekey().
  *
  * -EINVAL: no such lane, or the QP completes to another CQ. -EBUSY: the lane is
  * ready; only a failure on it or wrb_abort() makes it otherwise.

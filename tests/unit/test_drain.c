@@ -171,15 +171,21 @@ static int count_call(void *arg, struct ibv_qp *qp)
 	return memdev_qp_error(NULL, qp);
 }
 
+/* As fixture_start(), counting how often a QP is moved to the error state. */
+static void start_counting(struct fixture *f, uint32_t lanes, uint32_t *calls)
+{
+	fixture_lanes(f, lanes, 32);
+	f->attr.qp_error = count_call;
+	f->attr.qp_error_arg = calls;
+	fixture_queue(f);
+}
+
 static void drain_moves_qp_once(void **state)
 {
 	struct fixture *f = *state;
 	uint32_t calls = 0;
 
-	fixture_lanes(f, 1, 32);
-	f->attr.qp_error = count_call;
-	f->attr.qp_error_arg = &calls;
-	fixture_queue(f);
+	start_counting(f, 1, &calls);
 	fixture_add_row(f, 8, BYTES, 0);
 	fixture_fault(f, MEMDEV_FAIL_WR, 2, IBV_WC_REM_OP_ERR);
 	assert_int_equal(wrb_submit(f->queue), 8);
@@ -389,10 +395,7 @@ static void replace_touches_no_qp(void **state)
 	struct fixture *f = *state;
 	uint32_t calls = 0;
 
-	fixture_lanes(f, 2, 16);
-	f->attr.qp_error = count_call;
-	f->attr.qp_error_arg = &calls;
-	fixture_queue(f);
+	start_counting(f, 2, &calls);
 	fixture_fault(f, MEMDEV_FAIL_WR, 1, IBV_WC_REM_OP_ERR);
 	fixture_add_row(f, 2, BYTES, 0);
 	assert_int_equal(wrb_submit(f->queue), 2);
