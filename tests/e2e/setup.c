@@ -432,13 +432,12 @@ static bool initiator_point(const struct engine_conf *conf, uint32_t nth,
 {
 	int32_t before = shim->nr_held;
 	int descriptors = nr_descriptors(getpid());
-	char name[SHIM_NAME];
+	const char *name = shim->failed;
 	int ret;
 
 	shim_arm(shim, nth, always);
 	ret = connect_with(conf);
-	memcpy(name, shim->failed, sizeof(name));
-	shim_arm(shim, 0, NULL);
+	shim_disarm(shim);
 	if (!name[0])
 		return false;
 	check_connection(name, ret);
@@ -474,7 +473,9 @@ static bool target_point(struct target *target, const char *address,
 			 bool isolate, uint32_t nth, const char *always)
 {
 	struct engine_conf conf = conf_of(address);
-	char name[SHIM_NAME], how[TEXT] = "clients are served";
+	/* Read where it is: the call may be one that comes after the connection. */
+	const char *name = target->shim->failed;
+	char how[TEXT] = "clients are served";
 	bool up;
 	int ret;
 
@@ -484,12 +485,11 @@ static bool target_point(struct target *target, const char *address,
 	up = target_starts(target, isolate);
 	if (up) {
 		ret = connect_with(&conf);
-		check_connection(target->shim->failed, ret);
+		check_connection(name, ret);
 		if (ret)
 			snprintf(how, sizeof(how), "%s", said.last);
 	}
-	memcpy(name, target->shim->failed, sizeof(name));
-	shim_arm(target->shim, 0, NULL);
+	shim_disarm(target->shim);
 	/* With isolate=0 what its first client had is kept for the next. */
 	if (up && isolate)
 		target_settles(target);
