@@ -163,11 +163,23 @@ wrb_export int wrb_addv(struct wrb_queue *queue, const struct wrb_op *ops,
 	return end != ops ? (int)(end - ops) : err;
 }
 
+/* wrb_addv() of one, without a loop. */
 wrb_export int wrb_add(struct wrb_queue *queue, const struct wrb_op *op)
 {
-	int nr = wrb_addv(queue, op, 1);
+	struct flight *flight = &queue->flight;
+	struct stager stager = stage_begin(flight);
+	const uint64_t what = stage_what(op);
+	const u64_pair offsets = op_offsets(op);
 
-	return nr == 1 ? 0 : nr;
+	if (unlikely(!flight->ops.nr_free))
+		return stage_never(flight, op, -EAGAIN);
+	if (unlikely(!stage_row(flight, &stager, what)))
+		return -EINVAL;
+	if (unlikely(!regions_hold(stager.bytes, offsets, op->length)))
+		return stage_refuse(op);
+	stage(&stager, op, what, offsets);
+	stage_end(flight, &stager);
+	return 0;
 }
 
 /* -- submit ------------------------------------------------------------- */
