@@ -58,10 +58,10 @@ struct transport_ops {
 	/* Registers local memory, once. 0, or -errno after one sentence. */
 	int (*reg)(struct transport *t, void *addr, size_t length);
 	/*
-	 * Sleeps until the CQ may hold something, the peer is lost, or
-	 * timeout_ms have passed. Arms the CQ and lets the caller poll once
-	 * more: 0: poll now; 1: armed just now: poll, then call again to
-	 * sleep. -errno: as check().
+	 * Sleeps until the CQ may hold something or timeout_ms have passed;
+	 * what becomes of the peer meanwhile is for check() to find. Arms the
+	 * CQ and lets the caller poll once more: 0: poll now; 1: armed just
+	 * now: poll, then call again to sleep. -errno: as check().
 	 */
 	int (*wait)(struct transport *t, int timeout_ms);
 	/*

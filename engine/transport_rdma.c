@@ -14,7 +14,6 @@
 #include "rdma.h"
 
 #define MAX_CONNECTING 64 /* at once: a CM's queue of messages is short */
-#define CHECK_FDS      2
 
 static struct rdma *to_rdma(struct transport *t)
 {
@@ -243,49 +242,33 @@ static int check_device(struct rdma *r)
 	return -ECONNRESET;
 }
 
-/* Fills CHECK_FDS entries. */
-static void check_fds(const struct rdma *r, struct pollfd *fds)
+static int rdma_check(struct transport *t)
 {
-	fds[0] = (struct pollfd){ .fd = r->channel->fd, .events = POLLIN };
-	fds[1] = (struct pollfd){ .fd = r->dev.verbs->async_fd,
-				  .events = POLLIN };
-}
+	struct rdma *r = to_rdma(t);
+	struct pollfd fds[] = {
+		{ .fd = r->channel->fd, .events = POLLIN },
+		{ .fd = r->dev.verbs->async_fd, .events = POLLIN },
+	};
 
-/* What another thread has noted makes no fd ready. */
-static int check_ready(struct rdma *r, const struct pollfd *fds)
-{
-	if (!r->lost && fds[0].revents)
+	if (r->lost)
+		return r->lost;
+	poll(fds, sizeof(fds) / sizeof(fds[0]), 0);
+	if (fds[0].revents)
 		r->lost = take_events(r);
 	if (fds[1].revents)
 		take_async_events(r);
+	/* What another thread has noted makes no fd ready. */
 	if (!r->lost)
 		r->lost = check_device(r);
 	return r->lost;
 }
 
-static int rdma_check(struct transport *t)
+static void sleep_for_cq(struct rdma *r, int timeout_ms)
 {
-	struct rdma *r = to_rdma(t);
-	struct pollfd fds[CHECK_FDS];
+	struct pollfd fd = { .fd = r->dev.comp->fd, .events = POLLIN };
 
-	if (r->lost)
-		return r->lost;
-	check_fds(r, fds);
-	poll(fds, CHECK_FDS, 0);
-	return check_ready(r, fds);
-}
-
-static int sleep_for_cq(struct rdma *r, int timeout_ms)
-{
-	struct pollfd fds[CHECK_FDS + 1];
-
-	check_fds(r, fds);
-	fds[CHECK_FDS] =
-		(struct pollfd){ .fd = r->dev.comp->fd, .events = POLLIN };
-	poll(fds, CHECK_FDS + 1, timeout_ms);
-	if (fds[CHECK_FDS].revents && rdma_device_cq_events(&r->dev))
+	if (poll(&fd, 1, timeout_ms) > 0 && rdma_device_cq_events(&r->dev))
 		r->armed = false;
-	return check_ready(r, fds);
 }
 
 static int rdma_wait(struct transport *t, int timeout_ms)
@@ -295,9 +278,10 @@ static int rdma_wait(struct transport *t, int timeout_ms)
 
 	if (!r->dev.comp || r->lost)
 		return rdma_check(t);
-	if (r->armed)
-		return sleep_for_cq(r, timeout_ms < CM_SLICE_MS ? timeout_ms
-								: CM_SLICE_MS);
+	if (r->armed) {
+		sleep_for_cq(r, timeout_ms);
+		return 0;
+	}
 	ret = cm_result(ibv_req_notify_cq(r->dev.cq, 0));
 	if (ret) {
 		say(r, "%s: cannot arm the CQ: %s", r->dev.name,
