@@ -109,8 +109,8 @@ tests_bench_bench_plan_SOURCES = tests/bench/bench.h tests/bench/bench_plan.c \
 tests_bench_bench_plan_CFLAGS = $(AM_CFLAGS) $(IBVERBS_CFLAGS)
 tests_bench_bench_plan_LDADD = lib/libwrb-core.la
 EXTRA_DIST += tests/bench/bench_engine.sh tests/bench/budget.sh \
-	tests/bench/idle.sh \
-	tests/bench/budget.txt tests/bench/doorbells.sh tests/bench/smoke.sh
+	tests/bench/budget.txt tests/bench/doorbells.sh tests/bench/idle.sh \
+	tests/bench/profile.sh tests/bench/smoke.sh
 
 include tests/e2e/local.mk
 CLEANFILES += $(EXTRA_PROGRAMS)

@@ -143,6 +143,8 @@ step_bench() {
 step_guest_bench() {
 	VM_TIMEOUT=600 sh tests/e2e/vm.sh tests/bench/doorbells.sh &&
 		VM_TIMEOUT=300 sh tests/e2e/vm.sh tests/bench/idle.sh &&
+		VM_TIMEOUT=300 VM_FILES=$(command -v perf) \
+			sh tests/e2e/vm.sh tests/bench/profile.sh 64 1 &&
 		sh tests/bench/smoke.sh guest
 }
 
