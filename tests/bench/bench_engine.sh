@@ -8,9 +8,11 @@
 # usage: bench_engine.sh [--rounds N] [--runtime SECONDS] [--batches LIST]
 #	[--rw DIRECTION] [--csv FILE] [--no-instructions]
 #
-# The two take turns, in an order that changes from round to round; of each pair
-# comes a ratio, and the median of the ratios is shown: of I/Os per second, and
-# of I/Os per second of processor time, which a busy machine disturbs less.
+# The two run at the same time on one CPU, which the kernel gives to each of them
+# in turn for some milliseconds: a machine whose pace changes from one second to
+# the next, as shared ones do by half, changes it for both. Each run of the pair
+# has a figure, I/Os per second of processor time; of each pair comes a ratio,
+# and the median of the ratios is shown.
 #
 # Instructions per I/O are counted by callgrind in two runs of fixed lengths:
 # what the second executes more, divided by the I/Os that it does more, so that
@@ -26,7 +28,7 @@ me=bench_engine.sh
 
 fio=${FIO:-fio}
 ENGINE=${ENGINE:-$here/../../build/engine/fio-rdma_batch.so}
-rounds=7 runtime=3 batches='1 16 64' rw=write csv='' instructions=yes
+rounds=7 runtime=4 batches='1 16 64' rw=write csv='' instructions=yes
 few=20000 many=60000
 
 while [ $# -gt 0 ]; do
@@ -49,7 +51,7 @@ while [ $# -gt 0 ]; do
 	shift 2
 done
 runtime_ms=$(to_ms --runtime "$runtime") || exit
-need "$fio" jq
+need "$fio" jq taskset
 need_engine
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -58,6 +60,7 @@ trap 'exit 130' INT TERM HUP
 # Without scramble_buffers=0 fio would spend most of its time on the content of
 # the buffers, and not the same for both engines.
 job() { # SIDE BATCH ARG...: runs fio, or what stands in $wrap before it
+	side=$1
 	case $1 in
 	null) set -- "$2" "$@" --ioengine=null ;;
 	*) set -- "$2" "$@" --ioengine="external:$engine" --transport=memory ;;
@@ -69,27 +72,25 @@ job() { # SIDE BATCH ARG...: runs fio, or what stands in $wrap before it
 		--iodepth=128 --iodepth_batch_submit="$nr" \
 		--iodepth_batch_complete_max=128 --thread=1 \
 		--scramble_buffers=0 --output-format=json \
-		--output="$work/json" </dev/null >"$work/log" 2>&1 ||
-		{ cat "$work/log" >&2 && exit 1; }
+		--output="$work/$side.json" </dev/null >"$work/$side.log" 2>&1 ||
+		{ cat "$work/$side.log" >&2 && exit 1; }
 }
 
-# I/Os per second, and per second of processor time.
-rates() { # SIDE BATCH
-	wrap=
+# I/Os per second of processor time.
+rate() { # SIDE BATCH
+	wrap="taskset -c $cpu"
 	job "$1" "$2" --time_based --runtime="${runtime_ms}ms" --ramp_time=300ms
-	jq -r '.jobs[0] | (.read.total_ios + .write.total_ios) as $ios |
-		"\(.read.iops + .write.iops) \($ios /
-			((.usr_cpu + .sys_cpu) / 100 * .job_runtime / 1000))"' \
-		"$work/json"
+	jq -r '.jobs[0] | (.read.total_ios + .write.total_ios) /
+		((.usr_cpu + .sys_cpu) / 100 * .job_runtime / 1000)' \
+		"$work/$1.json"
 }
 
-pair() { # BATCH ROUND: "null-iops null-per-cpu ours-iops ours-per-cpu"
-	if [ $(($2 % 2)) = 1 ]; then
-		theirs=$(rates null "$1") && ours=$(rates rdma_batch "$1")
-	else
-		ours=$(rates rdma_batch "$1") && theirs=$(rates null "$1")
-	fi || exit 1
-	echo "$theirs $ours"
+pair() { # BATCH: "null rdma_batch"
+	rate null "$1" >"$work/null.rate" &
+	ours=$(rate rdma_batch "$1")
+	status=$?
+	wait $! && [ $status = 0 ] || exit 1
+	echo "$(cat "$work/null.rate") $ours"
 }
 
 column() { # EXPRESSION-OF-AWK: the median over the pairs, and its extremes
@@ -116,24 +117,23 @@ result() { # NAME VALUE...
 }
 
 : >"$work/csv"
+# The last that this process may use: interrupts tend to go to the first.
+cpu=$(taskset -cp $$ | sed 's/.*[^0-9]//')
 for batch in $batches; do
 	: >"$work/pairs"
-	for round in $(seq "$rounds"); do
-		pair "$batch" "$round" >>"$work/pairs" || exit 1
+	for _ in $(seq "$rounds"); do
+		pair "$batch" >>"$work/pairs" || exit 1
 	done
 	# shellcheck disable=SC2016 # fields of awk
 	{
-		null=$(column '$1') ours=$(column '$3')
-		ratio=$(column '$3 / $1') cpu=$(column '$4 / $2')
+		null=$(column '$1') ours=$(column '$2') ratio=$(column '$2 / $1')
 	}
-	echo "$batch $null $ours $ratio $cpu" | awk '{
-		printf "batch %2d: null %.0f, rdma_batch %.0f thousand I/Os/s; ratio %.3f (%.3f..%.3f)", \
-			$1, $2 / 1e3, $5 / 1e3, $8, $9, $10
-		printf "; per processor time %.3f (%.3f..%.3f)\n", $11, $12, $13 }'
-	result iops_null "$null"
-	result iops_rdma_batch "$ours"
-	result ratio_iops "$ratio"
-	result ratio_per_cpu_time "$cpu"
+	echo "$batch $null $ours $ratio" | awk '{
+		printf "batch %2d: null %.0f, rdma_batch %.0f thousand I/Os per second of a CPU; ratio %.3f (%.3f..%.3f)\n", \
+			$1, $2 / 1e3, $5 / 1e3, $8, $9, $10 }'
+	result rate_null "$null"
+	result rate_rdma_batch "$ours"
+	result ratio "$ratio"
 done
 if [ "$instructions" = yes ] && command -v valgrind >/dev/null; then
 	for batch in $batches; do
