@@ -240,9 +240,10 @@ build_base() { # NAME
 }
 
 prepare_base() {
-	# Any change of an installed package touches dpkg's status file.
-	key=$(stat -L -c '%n %s %Y' "$fio" /var/lib/dpkg/status \
-		"$root/tests/e2e/vm-image.sh" | cksum | cut -d ' ' -f 1)
+	# Any change of an installed package touches dpkg's status file. Clones
+	# of this tree share what they make of the same packages.
+	key=$({ stat -L -c '%n %s %Y' "$fio" /var/lib/dpkg/status &&
+		cat "$root/tests/e2e/vm-image.sh"; } | cksum | cut -d ' ' -f 1)
 	base_cpio=base-$key.cpio
 	[ -f "$cache/$base_cpio" ] || build_base "$base_cpio"
 	touch "$cache/$base_cpio"
