@@ -18,7 +18,7 @@ shows() {
 	description=$1
 	shift
 	clocked ok "$description" timeout 300 "$setup" "$@"
-	grep -E ' (points|cycles) |^(cycles|descriptors)' "$tap_output" |
+	grep -E ' (points|cycles)[ ,]|^(cycles|descriptors)' "$tap_output" |
 		sed 's/^/# /'
 	note "took $took ms"
 }
