@@ -106,6 +106,19 @@ static always_inline void stage(struct stager *stager,
 	*stager->place++ = index;
 }
 
+/* Begins a row of one; 0, or why it is refused. */
+static always_inline int stage_check(const struct flight *flight,
+				     struct stager *stager,
+				     const struct wrb_op *from, uint64_t what,
+				     u64_pair offsets)
+{
+	if (unlikely(!stage_row(flight, stager, what)))
+		return -EINVAL;
+	if (unlikely(!regions_hold(stager->bytes, offsets, from->length)))
+		return stage_refuse(from);
+	return 0;
+}
+
 /*
  * What an operation is told that cannot be taken now, for the reason err: that
  * it never can be, if so.
@@ -114,12 +127,10 @@ static cold int stage_never(const struct flight *flight,
 			    const struct wrb_op *from, int err)
 {
 	struct stager stager;
+	int never = stage_check(flight, &stager, from, stage_what(from),
+				op_offsets(from));
 
-	if (!stage_row(flight, &stager, stage_what(from)))
-		return -EINVAL;
-	return regions_hold(stager.bytes, op_offsets(from), from->length)
-		       ? err
-		       : stage_refuse(from);
+	return never ? never : err;
 }
 
 /* Stages the operations of [op, end); returns the first that it did not. */
@@ -170,13 +181,13 @@ wrb_export int wrb_add(struct wrb_queue *queue, const struct wrb_op *op)
 	struct stager stager = stage_begin(flight);
 	const uint64_t what = stage_what(op);
 	const u64_pair offsets = op_offsets(op);
+	int err;
 
 	if (unlikely(!flight->ops.nr_free))
 		return stage_never(flight, op, -EAGAIN);
-	if (unlikely(!stage_row(flight, &stager, what)))
-		return -EINVAL;
-	if (unlikely(!regions_hold(stager.bytes, offsets, op->length)))
-		return stage_refuse(op);
+	err = stage_check(flight, &stager, op, what, offsets);
+	if (unlikely(err))
+		return err;
 	stage(&stager, op, what, offsets);
 	stage_end(flight, &stager);
 	return 0;
